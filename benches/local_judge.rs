@@ -16,7 +16,7 @@ use std::time::Instant;
 use aos_guardian::local::{AsWritten, Model, Score, Scored};
 use aos_guardian::model::Step;
 use aos_guardian::policy::Policy;
-use aos_guardian::session::Past;
+use aos_guardian::session::SessionSnapshot;
 use aos_guardian::wire;
 
 /// Attacks of several kinds, in texts that anybody may have written.
@@ -30,7 +30,7 @@ static HARMLESS: LazyLock<Vec<&str>> =
 struct Bench {
     model: Model,
     policy: Policy,
-    past: Past,
+    past: SessionSnapshot,
 }
 
 impl Bench {
@@ -146,7 +146,7 @@ fn main() {
     let bench = Bench {
         model,
         policy: Policy::standard().unwrap(),
-        past: Past::default(),
+        past: SessionSnapshot::default(),
     };
     times(&bench);
     attacks(&bench);

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::measure::{Measures, Settled, interval, probabilities};
 use super::model::{Header, Model};
 use super::train::HeldOut;
-use super::voice::Part;
+use super::voice::StepRole;
 
 /// All that a card tells.
 #[derive(Clone, Debug)]
@@ -124,7 +124,7 @@ impl Card<'_> {
             Some((low, high)) => format!("{:.1} % ({low:.1}–{high:.1})", 100.0 * some as f64 / all as f64),
             None => "-".to_owned(),
         };
-        for (part, head) in Part::ALL.iter().zip(&header.heads) {
+        for (part, head) in StepRole::ALL.iter().zip(&header.heads) {
             let mine = self.by_source.iter().filter(|held| held.part == *part as usize);
             let counts = Settled::of(mine, &header.heads);
             let _ = writeln!(

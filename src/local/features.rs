@@ -74,7 +74,7 @@ figures! {
 /// What the scorer sees of a step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Features {
-    /// What part the step plays: an index into `Part::ALL`.
+    /// What part the step plays: an index into `StepRole::ALL`.
     pub(super) part: usize,
     /// The figures, in order.
     pub(super) figures: Vec<f32>,
@@ -210,7 +210,7 @@ impl Features {
         self.set(Figure::ToolAsked, asked / (said.len() as f32 + 0.5));
         let used = context
             .past
-            .trail()
+            .facts()
             .calls()
             .filter(|earlier| earlier.tool == call.tool)
             .count();

@@ -1,7 +1,7 @@
 //! The local judge's trained scorer: how likely a step does harm, in microseconds, with what moved it most.
 //!
 //! ```text
-//! step, session, findings ──▶ StepContext ──▶ Features, windows ──▶ Model ──▶ Score ──▶ Leaning
+//! step, session, findings ──▶ StepContext ──▶ Features, windows ──▶ Model ──▶ Score ──▶ ScorerDecision
 //! ```
 //!
 //! - **StepContext** (`step_context.rs`, `voice.rs`): the texts of the body by who speaks in them, without their disguises; what the user asked for,
@@ -12,14 +12,14 @@
 //! - **Model** (`model.rs`): a weight for each hashed feature, a byte each. The window of each voice that speaks most for harm
 //!   counts, so that one sentence in ten pages is enough; words can speak for harm, never against it. What one feature
 //!   counts depends on how many there are beside it, within bounds (`shares.rs`).
-//! - **Leaning** (`leaning.rs`, `may_allow.rs`): allow, deny or unsure, by the thresholds of the policy, or of the model.
+//! - **ScorerDecision** (`decision.rs`, `may_allow.rs`): allow, deny or unsure, by the thresholds of the policy, or of the model.
 //!
-//! It knows no wire, no prompt and no prefilter; whoever calls it takes the disguise off texts ([`Unmask`]).
+//! It knows no wire, no prompt and no prefilter; whoever calls it takes the disguise off texts ([`Deobfuscate`]).
 
 mod card;
+mod decision;
 mod features;
 mod hashes;
-mod leaning;
 mod lexicon;
 mod may_allow;
 mod measure;
@@ -45,19 +45,19 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use card::Card;
-pub use leaning::Leaning;
+pub use decision::ScorerDecision;
 pub use may_allow::MayAllow;
 pub use measure::{FEW, Measures, Settled, auroc, interval, interval_of, probabilities};
 pub use model::{Head, Header, Model, ModelError};
 pub use read_whole::Unread;
 pub use score::{Ground, GroundKind, PassageEvidence, Score, Scored};
-pub use step_context::{AsWritten, Listener, Unmask};
+pub use step_context::{AsWritten, Deobfuscate, Listener};
 pub use thresholds::{Aims, heads};
 pub use train::{Example, HeldOut, Made, Random, Trained, held_out};
 pub use training_features::{TrainingFeatures, WindowFeatures};
 pub use vocabulary::Vocabulary;
 pub use vocabulary_builder::VocabularyBuilder;
-pub use voice::{Part, Voice};
+pub use voice::{StepRole, Voice};
 
 /// What an organisation makes of the scorer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

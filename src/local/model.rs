@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::vocabulary::{self, Vocabulary};
-use super::voice::Part;
+use super::voice::StepRole;
 use super::words;
 
 /// What a model file begins with.
@@ -180,7 +180,7 @@ impl Model {
     }
 
     /// The head for a part.
-    pub fn head(&self, part: Part) -> Head {
+    pub fn head(&self, part: StepRole) -> Head {
         self.header.heads.get(part as usize).copied().unwrap_or(Head::UNDECIDED)
     }
 
@@ -238,7 +238,8 @@ impl Header {
         }
         let figures = [self.scale, self.step_share, self.window_share];
         let heads = self.heads.iter().flat_map(|head| [head.slope, head.offset]);
-        if figures.into_iter().chain(heads).any(|figure| !figure.is_finite()) || self.heads.len() != Part::ALL.len() {
+        if figures.into_iter().chain(heads).any(|figure| !figure.is_finite()) || self.heads.len() != StepRole::ALL.len()
+        {
             return Err("its figures are no numbers, or its heads are not one for each part".to_owned());
         }
         Ok(())

@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::step_context::{Passage, StepContext, Token};
-use super::voice::{Part, Voice};
+use super::voice::{StepRole, Voice};
 use super::words::{self, ReadTo, Shape};
 use crate::model::Step;
 
@@ -85,7 +85,7 @@ impl StepContext<'_> {
         if spells(self.step) {
             return Some(Unread::Encoded);
         }
-        let looks_inside = matches!(self.part(), Part::Asks | Part::Reads);
+        let looks_inside = matches!(self.part(), StepRole::Asks | StepRole::Reads);
         self.passages.iter().find_map(|passage| {
             let text = self
                 .step

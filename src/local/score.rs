@@ -6,13 +6,13 @@ use super::features::{self, FIGURES, Features, Name};
 use super::model::Model;
 use super::read_whole::Unread;
 use super::shares;
-use super::step_context::{Labels, Passage, StepContext, Surroundings, Token, Unmask, tokens};
-use super::voice::{Part, Voice};
+use super::step_context::{Deobfuscate, Labels, Passage, StepContext, Surroundings, Token, tokens};
+use super::voice::{StepRole, Voice};
 use super::windows::{WINDOW, spans, spans_of};
 use super::words::{self, ReadTo};
 use crate::model::{ContentId, Finding, Step};
 use crate::policy::Policy;
-use crate::session::Past;
+use crate::session::SessionSnapshot;
 
 /// Passages that are told of a step.
 const MAX_PASSAGES: usize = 3;
@@ -36,7 +36,7 @@ pub struct Scored<'a> {
     /// The step.
     pub step: &'a Step,
     /// Its session.
-    pub past: &'a Past,
+    pub past: &'a SessionSnapshot,
     /// What was found in it.
     pub findings: &'a [Finding],
     /// The organisation's policy.
@@ -47,7 +47,7 @@ pub struct Scored<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
     /// What part the step plays.
-    pub part: Part,
+    pub part: StepRole,
     /// The probability of harm, 0 to 1.
     pub probability: f64,
     /// Why the step may not be allowed for so low a probability; looked for only where it is low enough to be allowed.
@@ -92,7 +92,7 @@ pub enum GroundKind {
 impl Model {
     /// Scores a step in the light of its session and of what was found in it. Where the probability of harm is at most
     /// `allow_below`, it is also asked whether the step was read whole.
-    pub fn score(&self, scored: Scored<'_>, unmask: &dyn Unmask, allow_below: f64) -> Score {
+    pub fn score(&self, scored: Scored<'_>, unmask: &dyn Deobfuscate, allow_below: f64) -> Score {
         let context = StepContext::of(scored.step, scored.past, unmask, &self.vocabulary);
         let features = Features::of(&context, scored.findings, scored.policy);
         let step: f32 = features.step.iter().map(|named| self.weight(named.id)).sum();

@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use super::lexicon::{Concepts, LEXICON};
 use super::vocabulary::Vocabulary;
-use super::voice::{Part, Voice};
+use super::voice::{StepRole, Voice};
 use super::words::{self, Groups, ReadTo, Shape, Word};
 use crate::model::{Content, ContentId, Form, Kind, Origin, Place, Step};
-use crate::session::Past;
+use crate::session::SessionSnapshot;
 
 /// Words of a request, an instruction or an earlier text that a step is compared with.
 const MAX_COMPARED: usize = 4_000;
@@ -59,7 +59,7 @@ pub(super) enum Labels {
 pub type Listener<'l> = dyn FnMut(&str, &dyn Fn(Range<usize>) -> Range<usize>) + 'l;
 
 /// Who can take the disguise off a text.
-pub trait Unmask {
+pub trait Deobfuscate {
     /// Shows each text that a content says, the plainest first, with the way back to bytes of the content's own text.
     fn unmask(&self, content: &Content, each: &mut Listener<'_>);
 }
@@ -67,7 +67,7 @@ pub trait Unmask {
 /// Texts as they are: for tests, and for texts that are known to be plain.
 pub struct AsWritten;
 
-impl Unmask for AsWritten {
+impl Deobfuscate for AsWritten {
     fn unmask(&self, content: &Content, each: &mut Listener<'_>) {
         each(&content.text, &|span| span);
     }
@@ -129,7 +129,7 @@ pub(super) struct Passage {
 /// A step with all that a scorer looks at.
 pub(super) struct StepContext<'a> {
     pub(super) step: &'a Step,
-    pub(super) past: &'a Past,
+    pub(super) past: &'a SessionSnapshot,
     pub(super) vocabulary: &'a Vocabulary,
     pub(super) passages: Vec<Passage>,
     /// Whether all words of the body, and all texts hidden in it, were read.
@@ -146,7 +146,12 @@ pub(super) struct StepContext<'a> {
 pub(super) type Hashes = HashSet<u32, foldhash::fast::FixedState>;
 
 impl<'a> StepContext<'a> {
-    pub(super) fn of(step: &'a Step, past: &'a Past, unmask: &dyn Unmask, vocabulary: &'a Vocabulary) -> Self {
+    pub(super) fn of(
+        step: &'a Step,
+        past: &'a SessionSnapshot,
+        unmask: &dyn Deobfuscate,
+        vocabulary: &'a Vocabulary,
+    ) -> Self {
         let mut context = Self {
             step,
             past,
@@ -166,7 +171,7 @@ impl<'a> StepContext<'a> {
     }
 
     /// Reads the body.
-    fn read_body(&mut self, unmask: &dyn Unmask) {
+    fn read_body(&mut self, unmask: &dyn Deobfuscate) {
         let mut read = Vec::new();
         for content in &self.step.contents {
             let Some(voice) = self.voice_of(content) else { continue };
@@ -332,8 +337,8 @@ impl<'a> StepContext<'a> {
     }
 
     /// Whether the step brings in, says, does, or is asked.
-    pub(super) fn part(&self) -> Part {
-        Part::of(self.step.kind)
+    pub(super) fn part(&self) -> StepRole {
+        StepRole::of(self.step.kind)
     }
 }
 

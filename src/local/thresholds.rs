@@ -3,7 +3,7 @@
 use super::may_allow::MayAllow;
 use super::model::Head;
 use super::train::HeldOut;
-use super::voice::Part;
+use super::voice::StepRole;
 
 /// The share of attacks that may be let through, and of honest steps that may be denied, by default.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub fn heads(strange: &[HeldOut], known: &[HeldOut], aims: Aims) -> Vec<Head> {
     const MIN: usize = 50;
     let mut heads: Vec<Head> = Vec::new();
     let mut lines: Vec<Option<f32>> = Vec::new();
-    for part in Part::ALL {
+    for part in StepRole::ALL {
         let mine: Vec<&HeldOut> = strange.iter().filter(|held| held.part == *part as usize).collect();
         let shares = shares(&mine);
         let mut mine: Vec<(&HeldOut, f64)> = mine.into_iter().zip(shares).collect();

@@ -349,16 +349,16 @@ pub fn held_out(
 
 #[cfg(test)]
 mod tests {
-    use super::super::voice::Part;
+    use super::super::voice::StepRole;
     use super::*;
     use crate::local::{AsWritten, Scored, TrainingFeatures};
     use crate::model::testing::step_with;
     use crate::model::{Origin, Step};
     use crate::policy::Policy;
-    use crate::session::Past;
+    use crate::session::SessionSnapshot;
 
     fn scored<'a>(step: &'a Step, policy: &'a Policy) -> Scored<'a> {
-        static PAST: std::sync::LazyLock<Past> = std::sync::LazyLock::new(Past::default);
+        static PAST: std::sync::LazyLock<SessionSnapshot> = std::sync::LazyLock::new(SessionSnapshot::default);
         Scored {
             step,
             past: &PAST,
@@ -404,7 +404,7 @@ mod tests {
         let examples = examples();
         let all: Vec<&Example> = examples.iter().collect();
         let trained = Trained::on(&all, None, 7);
-        let heads = vec![Head::UNDECIDED; Part::ALL.len()];
+        let heads = vec![Head::UNDECIDED; StepRole::ALL.len()];
         let bytes = trained.finish(heads.clone(), &all, MADE);
         assert!(bytes == Trained::on(&all, None, 7).finish(heads, &all, MADE));
         let order = example(
@@ -441,7 +441,7 @@ mod tests {
         let examples = examples();
         let all: Vec<&Example> = examples.iter().collect();
         let trained = Trained::on(&all, None, 7);
-        let mut heads = vec![Head::UNDECIDED; Part::ALL.len()];
+        let mut heads = vec![Head::UNDECIDED; StepRole::ALL.len()];
         heads.iter_mut().for_each(|head| head.slope = 1.0);
         let model = Model::parse(&trained.finish(heads, &all, MADE), "test").unwrap();
         let policy = Policy::standard().unwrap();

@@ -3,7 +3,7 @@
 use super::features::{self, Features};
 use super::may_allow::MayAllow;
 use super::score::Scored;
-use super::step_context::{Passage, StepContext, Unmask};
+use super::step_context::{Deobfuscate, Passage, StepContext};
 use super::vocabulary::Vocabulary;
 use super::voice::Voice;
 use super::windows::spans;
@@ -35,7 +35,7 @@ pub struct WindowFeatures {
 impl TrainingFeatures {
     /// Of a step in the light of its session and of what was found in it, read by this vocabulary. `may_allow` is what holds for
     /// the step as long as it was read whole.
-    pub fn of(scored: Scored<'_>, unmask: &dyn Unmask, vocabulary: &Vocabulary, may_allow: MayAllow) -> Self {
+    pub fn of(scored: Scored<'_>, unmask: &dyn Deobfuscate, vocabulary: &Vocabulary, may_allow: MayAllow) -> Self {
         let context = StepContext::of(scored.step, scored.past, unmask, vocabulary);
         let features = Features::of(&context, scored.findings, scored.policy);
         let mut windows = Vec::new();

@@ -46,7 +46,7 @@ impl Voice {
 
 /// What part a step plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Part {
+pub enum StepRole {
     /// The user asks.
     Asks,
     /// The agent says.
@@ -57,42 +57,42 @@ pub enum Part {
     Reads,
 }
 
-impl Part {
+impl StepRole {
     /// Every part.
-    pub const ALL: &'static [Part] = &[Part::Asks, Part::Says, Part::Acts, Part::Reads];
+    pub const ALL: &'static [StepRole] = &[StepRole::Asks, StepRole::Says, StepRole::Acts, StepRole::Reads];
 
     /// The part of a kind of step.
     pub const fn of(kind: Kind) -> Self {
         match kind {
-            Kind::UserMessage | Kind::SystemMessage => Part::Asks,
-            Kind::AgentMessage => Part::Says,
-            Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::MemoryStore => Part::Acts,
+            Kind::UserMessage | Kind::SystemMessage => StepRole::Asks,
+            Kind::AgentMessage => StepRole::Says,
+            Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::MemoryStore => StepRole::Acts,
             Kind::Trigger
             | Kind::Knowledge
             | Kind::MemoryRetrieval
             | Kind::ToolResult
             | Kind::A2aResponse
-            | Kind::McpResponse => Part::Reads,
+            | Kind::McpResponse => StepRole::Reads,
         }
     }
 
     /// The voice that speaks in a step of this part.
     pub(super) const fn voice(self) -> Voice {
         match self {
-            Part::Asks => Voice::User,
-            Part::Says => Voice::Agent,
-            Part::Acts => Voice::Argument,
-            Part::Reads => Voice::Outside,
+            StepRole::Asks => Voice::User,
+            StepRole::Says => Voice::Agent,
+            StepRole::Acts => Voice::Argument,
+            StepRole::Reads => Voice::Outside,
         }
     }
 
     /// The name in policies and reports.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Part::Asks => "asks",
-            Part::Says => "says",
-            Part::Acts => "acts",
-            Part::Reads => "reads",
+            StepRole::Asks => "asks",
+            StepRole::Says => "says",
+            StepRole::Acts => "acts",
+            StepRole::Reads => "reads",
         }
     }
 }

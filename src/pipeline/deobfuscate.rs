@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::local::{Listener, Unmask};
+use crate::local::{Deobfuscate, Listener};
 use crate::model::{Content, ContentId, Coverage, Finding, View};
 use crate::text::views;
 
@@ -28,7 +28,7 @@ impl<'a> Deobfuscator<'a> {
     }
 }
 
-impl Unmask for Deobfuscator<'_> {
+impl Deobfuscate for Deobfuscator<'_> {
     fn unmask(&self, content: &Content, each: &mut Listener<'_>) {
         let examined = self.coverage.examined.get(content.id.index());
         let plain = examined

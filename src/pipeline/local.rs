@@ -7,11 +7,13 @@ use super::deobfuscate::Deobfuscator;
 use super::examiner::Examiner;
 use super::local_opinion::{HINT, LocalOpinion};
 use super::screen::Screened;
-use crate::local::{GroundKind, Leaning, MayAllow, Mode, Part, Score, Scored, TrainingFeatures, Unread, Vocabulary};
+use crate::local::{
+    GroundKind, MayAllow, Mode, Score, Scored, ScorerDecision, StepRole, TrainingFeatures, Unread, Vocabulary,
+};
 use crate::model::{
     Confidence, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Standing, Step, Treatment, View,
 };
-use crate::session::{Past, Snapshot};
+use crate::session::{SessionSnapshot, Snapshot};
 use crate::telemetry::names;
 
 /// Whether a model can be asked besides.
@@ -25,13 +27,18 @@ pub(super) enum Beside {
 
 impl Examiner {
     /// Asks the scorer, where there is one and the organisation wants it.
-    pub(super) fn local_opinion(&self, beside: Beside, screened: &Screened, past: &Past) -> Option<LocalOpinion> {
+    pub(super) fn local_opinion(
+        &self,
+        beside: Beside,
+        screened: &Screened,
+        past: &SessionSnapshot,
+    ) -> Option<LocalOpinion> {
         let mode = self.organisation.local_judge;
         let scorer = self.scorer.as_ref().filter(|_| mode != Mode::Off)?;
         let (policy, step) = (self.policy(), &screened.step);
         let Screening { findings, coverage } = screened.screening();
         let thresholds = policy.local_judge.thresholds.of(step.kind);
-        let head = scorer.model.head(Part::of(step.kind));
+        let head = scorer.model.head(StepRole::of(step.kind));
         let may_allow = match beside {
             Beside::ModelFirst => MayAllow::No,
             Beside::Model | Beside::Nobody => MayAllow::of(step, findings, coverage, policy),
@@ -50,10 +57,12 @@ impl Examiner {
             .model
             .score(scored, &Deobfuscator::of(coverage, findings), allow_below);
         let may_allow = score.unread.map_or(may_allow, |_| MayAllow::No);
-        let leaning = Leaning::of(score.probability, thresholds, head, may_allow);
+        let leaning = ScorerDecision::of(score.probability, thresholds, head, may_allow);
         let standing = match mode {
             Mode::Shadow | Mode::Off => Standing::Shadow,
-            Mode::On if beside == Beside::Model && leaning == Leaning::Allow && self.is_drawn(scorer.audit_share) => {
+            Mode::On
+                if beside == Beside::Model && leaning == ScorerDecision::Allow && self.is_drawn(scorer.audit_share) =>
+            {
                 Standing::Audited
             }
             Mode::On => Standing::Applied,
@@ -61,20 +70,20 @@ impl Examiner {
         metrics::counter!(names::LOCAL_JUDGE, "leaning" => leaning.as_str(), "standing" => standing.as_str())
             .increment(1);
         Some(LocalOpinion {
-            hint: (leaning == Leaning::Deny && mode == Mode::On)
+            hint: (leaning == ScorerDecision::Deny && mode == Mode::On)
                 .then(|| hint(&score, step))
                 .flatten(),
             opinion: opinion(&score, leaning, standing, scorer.model.version(), step, findings),
             confidence: match leaning {
-                Leaning::Allow => 1.0 - allow_below,
-                Leaning::Deny | Leaning::Unsure => thresholds.deny_above.unwrap_or(head.deny_above),
+                ScorerDecision::Allow => 1.0 - allow_below,
+                ScorerDecision::Deny | ScorerDecision::Unsure => thresholds.deny_above.unwrap_or(head.deny_above),
             },
             leaning,
         })
     }
 
     /// Whether the scorer suspects a modified step.
-    pub(super) fn objects_to_modified(&self, modified: &Screened, past: &Past) -> bool {
+    pub(super) fn objects_to_modified(&self, modified: &Screened, past: &SessionSnapshot) -> bool {
         let Some(scorer) = self.scorer.as_ref() else {
             return false;
         };
@@ -92,7 +101,7 @@ impl Examiner {
         let score = scorer.model.score(scored, &Deobfuscator::of(coverage, findings), 0.0);
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
-        Leaning::of(score.probability, thresholds, head, MayAllow::No) == Leaning::Deny
+        ScorerDecision::of(score.probability, thresholds, head, MayAllow::No) == ScorerDecision::Deny
     }
 
     /// Whether a judge is asked about a settled step all the same: every so many, as the share says.
@@ -125,7 +134,7 @@ impl Examiner {
 
 fn opinion(
     score: &Score,
-    leaning: Leaning,
+    leaning: ScorerDecision,
     standing: Standing,
     model: &str,
     step: &Step,

@@ -3,7 +3,7 @@
 use super::draft::{Draft, message};
 use super::local_opinion::{HINT, LocalOpinion};
 use super::mask::Cleared;
-use crate::local::Leaning;
+use crate::local::ScorerDecision;
 use crate::model::{Decision, Finding, Kind, ReasonCode, Severity, Source, Standing, Suspicion};
 use crate::telemetry::names;
 
@@ -11,15 +11,17 @@ impl LocalOpinion {
     /// The draft that settles the step although a model could be asked: only ever an allow.
     pub(super) fn settles(&self, cleared: &Cleared) -> Option<Draft> {
         let applied = self.opinion.standing == Standing::Applied;
-        (applied && self.leaning == Leaning::Allow).then(|| self.draft(Decision::Allow, cleared))
+        (applied && self.leaning == ScorerDecision::Allow).then(|| self.draft(Decision::Allow, cleared))
     }
 
     /// The draft where no model can be asked, or where none answered.
     pub(super) fn alone(&self, cleared: &Cleared) -> Option<Draft> {
         match (self.opinion.standing, self.leaning) {
-            (Standing::Shadow, _) | (_, Leaning::Unsure) => None,
-            (Standing::Applied | Standing::Audited, Leaning::Allow) => Some(self.draft(Decision::Allow, cleared)),
-            (Standing::Applied | Standing::Audited, Leaning::Deny) => Some(self.draft(Decision::Deny, cleared)),
+            (Standing::Shadow, _) | (_, ScorerDecision::Unsure) => None,
+            (Standing::Applied | Standing::Audited, ScorerDecision::Allow) => {
+                Some(self.draft(Decision::Allow, cleared))
+            }
+            (Standing::Applied | Standing::Audited, ScorerDecision::Deny) => Some(self.draft(Decision::Deny, cleared)),
         }
     }
 
@@ -34,9 +36,9 @@ impl LocalOpinion {
     /// Counts whether the judge that was asked for comparison agrees.
     pub(super) fn compare(&self, decision: Decision) {
         let agrees = match self.leaning {
-            Leaning::Unsure => return,
-            Leaning::Allow => decision == Decision::Allow,
-            Leaning::Deny => decision != Decision::Allow,
+            ScorerDecision::Unsure => return,
+            ScorerDecision::Allow => decision == Decision::Allow,
+            ScorerDecision::Deny => decision != Decision::Allow,
         };
         let outcome = if agrees { "agrees" } else { "disagrees" };
         metrics::counter!(names::LOCAL_JUDGE_AUDITS, "leaning" => self.leaning.as_str(), "outcome" => outcome)

@@ -8,7 +8,7 @@ use super::local_opinion::LocalOpinion;
 use super::screen::{Screened, explain, reasons};
 use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Suspicion, Treatment, Withheld};
 use crate::policy::MaskStyle;
-use crate::session::Past;
+use crate::session::SessionSnapshot;
 
 /// A step that may be shown to a judge: masked where it had to be.
 pub(super) struct Cleared {
@@ -46,7 +46,7 @@ impl Cleared {
 
 impl Examiner {
     /// Masks a step; a denial where it has to be masked but cannot be.
-    pub(super) fn mask(&self, screened: &Screened, past: &Past) -> Result<Cleared, Box<Draft>> {
+    pub(super) fn mask(&self, screened: &Screened, past: &SessionSnapshot) -> Result<Cleared, Box<Draft>> {
         let masked: Vec<&Finding> = screened.treated(Treatment::Mask).collect();
         if masked.is_empty() {
             return Ok(Cleared {

@@ -13,7 +13,7 @@ use crate::model::{
 };
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
-use crate::session::{self, Past, rules};
+use crate::session::{self, SessionSnapshot, rules};
 use crate::telemetry;
 
 /// A screened step: each finding with its treatment.
@@ -32,7 +32,7 @@ pub(super) struct Screened {
 
 impl Examiner {
     /// Screens a step in the light of its session. Deterministic, and bounded by the size of the step.
-    pub(super) fn screen(&self, step: Arc<Step>, past: &Past) -> Screened {
+    pub(super) fn screen(&self, step: Arc<Step>, past: &SessionSnapshot) -> Screened {
         let mut screened = Screened::new(&self.prefilters, step, self.policy(), past);
         self.set_aside(&mut screened);
         screened
@@ -40,7 +40,7 @@ impl Examiner {
 }
 
 impl Screened {
-    fn new(prefilters: &Prefilters, step: Arc<Step>, policy: &Policy, past: &Past) -> Self {
+    fn new(prefilters: &Prefilters, step: Arc<Step>, policy: &Policy, past: &SessionSnapshot) -> Self {
         let mut screening = prefilters.screen(&step, policy);
         let across_steps = rules::screen(past, &step, policy, prefilters);
         screening.findings.extend(across_steps);

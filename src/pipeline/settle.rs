@@ -7,14 +7,14 @@ use super::draft::{Draft, message};
 use super::examiner::Examiner;
 use super::mask::Cleared;
 use crate::model::{Decision, Finding, Treatment, Verdict};
-use crate::session::Past;
+use crate::session::SessionSnapshot;
 
 impl Examiner {
     /// Makes a verdict of a draft about a cleared step.
     ///
     /// INVARIANT: a modification that the protocol forbids, that does not apply, does not decode, still trips a rule, shows
     /// something to a rule that the step did not show, or that the local judge denies becomes a denial.
-    pub(super) fn settle(&self, draft: Draft, cleared: Cleared, past: &Past) -> Verdict {
+    pub(super) fn settle(&self, draft: Draft, cleared: Cleared, past: &SessionSnapshot) -> Verdict {
         let opinion = cleared
             .local_opinion
             .as_ref()
@@ -29,7 +29,7 @@ impl Examiner {
         verdict
     }
 
-    fn as_modified(&self, draft: Draft, cleared: Cleared, past: &Past) -> Verdict {
+    fn as_modified(&self, draft: Draft, cleared: Cleared, past: &SessionSnapshot) -> Verdict {
         let method = cleared.step.method;
         let denied = |draft: Draft, why: &str| draft.refuse_modification(method, why).into_verdict(None, Vec::new());
         if !method.allows_modification() {

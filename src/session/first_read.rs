@@ -6,11 +6,11 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+use super::facts::{Instruction, SessionFacts};
 use super::source_text::KeptText;
 use super::taint::{
-    Echo, EchoKind, Provenance, Standing, ValueKind, find_passage, find_value, find_words, plain, stem,
+    EchoKind, Provenance, Standing, TaintHit, ValueKind, find_passage, find_value, find_words, plain, stem,
 };
-use super::trail::{Instruction, Trail};
 use crate::model::{Confidence, FirstRead, Origin, Place, Reappears, Step, head};
 
 /// Bytes that are shown of a value.
@@ -32,14 +32,14 @@ const MAX_FOUND: usize = 480;
 const TO_WORD: usize = 24;
 
 /// Where things of a step were read first; the most telling first.
-pub(super) fn of(trail: &Trail, step: &Step, echoes: &[Echo]) -> Vec<FirstRead> {
+pub(super) fn of(trail: &SessionFacts, step: &Step, echoes: &[TaintHit]) -> Vec<FirstRead> {
     let mut found: Vec<FirstRead> = Vec::new();
     for instruction in resembled(trail, step) {
         if let Some((kept, part, span)) = stood_in(trail, instruction) {
             add(&mut found, window(kept, part, &span, None));
         }
     }
-    let mut telling: Vec<&Echo> = echoes.iter().filter(|echo| tells(echo)).collect();
+    let mut telling: Vec<&TaintHit> = echoes.iter().filter(|echo| tells(echo)).collect();
     telling.sort_by_key(|echo| std::cmp::Reverse(weight(echo)));
     for echo in telling.into_iter().take(MAX_TRIED) {
         if found.len() >= MAX_WINDOWS {
@@ -66,7 +66,7 @@ pub(super) fn of(trail: &Trail, step: &Step, echoes: &[Echo]) -> Vec<FirstRead> 
 }
 
 /// Whether somebody who judges the step learns something from where it stood.
-fn tells(echo: &Echo) -> bool {
+fn tells(echo: &TaintHit) -> bool {
     let telling = match echo.kind {
         EchoKind::Value(ValueKind::Number | ValueKind::Name) => echo.instructed,
         EchoKind::Value(_) | EchoKind::Passage => true,
@@ -75,13 +75,13 @@ fn tells(echo: &Echo) -> bool {
 }
 
 /// What tells most: out of an instruction, then to where something goes, then passages.
-fn weight(echo: &Echo) -> (bool, bool, bool) {
+fn weight(echo: &TaintHit) -> (bool, bool, bool) {
     let destination = matches!(echo.kind, EchoKind::Value(kind) if kind.is_destination());
     (echo.instructed, destination, echo.standing == Standing::Stranger)
 }
 
 /// What stands in the step.
-fn written<'s>(step: &'s Step, echo: &Echo) -> Option<&'s str> {
+fn written<'s>(step: &'s Step, echo: &TaintHit) -> Option<&'s str> {
     if let Some(content) = echo.content.and_then(|id| step.content(id)) {
         return content.text.get(echo.span.clone());
     }
@@ -90,20 +90,20 @@ fn written<'s>(step: &'s Step, echo: &Echo) -> Option<&'s str> {
     argument.json.get(echo.span.clone())
 }
 
-fn find(echo: &Echo, text: &str, written: &str) -> Option<Range<usize>> {
+fn find(echo: &TaintHit, text: &str, written: &str) -> Option<Range<usize>> {
     match echo.kind {
         EchoKind::Value(_) => find_value(text, written),
         EchoKind::Passage => find_passage(text, written),
     }
 }
 
-fn kept_at<'p>(trail: &'p Trail, place: &'p Provenance) -> impl Iterator<Item = &'p KeptText> {
+fn kept_at<'p>(trail: &'p SessionFacts, place: &'p Provenance) -> impl Iterator<Item = &'p KeptText> {
     let kept = trail.sources();
     kept.filter(move |kept| kept.place.number == place.number && kept.place.pointer == place.pointer)
 }
 
 /// The instructions of nobody's that share most words with what a step does, if any share enough.
-fn resembled<'p>(trail: &'p Trail, step: &Step) -> Vec<&'p Instruction> {
+fn resembled<'p>(trail: &'p SessionFacts, step: &Step) -> Vec<&'p Instruction> {
     if !step.kind.acts() {
         return Vec::new();
     }
@@ -148,7 +148,7 @@ fn does(step: &Step) -> String {
 }
 
 fn stood_in<'p>(
-    trail: &'p Trail,
+    trail: &'p SessionFacts,
     instruction: &'p Instruction,
 ) -> Option<(&'p KeptText, &'p (usize, String), Range<usize>)> {
     kept_at(trail, &instruction.place).find_map(|kept| {

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 use super::pending_updates::{EarlierUpdates, PendingUpdate, PendingUpdates};
 use super::step_record::Identity;
 use super::{
-    Effects, Keys, Nameless, Past, SessionStore, Settings, Settled, StepRecord, StoreFailure, TaintedMemory, taint,
+    Effects, Keys, Nameless, SessionSnapshot, SessionStore, Settings, Settled, StepRecord, StoreFailure, TaintedMemory,
+    taint,
 };
 use crate::model::{Caller, Gap, History, Kind, Step};
 use crate::policy::Policy;
@@ -26,7 +27,7 @@ pub struct Memory {
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
     keys: Keys,
-    past: Arc<Past>,
+    past: Arc<SessionSnapshot>,
     /// Whether a session that is not known may have begun before the store.
     young: bool,
 }
@@ -78,12 +79,12 @@ fn cannot_be_first(kind: Kind) -> bool {
 pub struct Recalled {
     keys: Keys,
     identity: Identity,
-    past: Arc<Past>,
+    past: Arc<SessionSnapshot>,
 }
 
 impl Recalled {
     /// What happened before.
-    pub fn past(&self) -> &Arc<Past> {
+    pub fn past(&self) -> &Arc<SessionSnapshot> {
         &self.past
     }
 
@@ -106,7 +107,7 @@ impl Recalled {
 
     /// The memories that a step stores out of texts that were read before from places without authority.
     fn tainted_memories(&self, step: &Step) -> Vec<TaintedMemory> {
-        let echoes = self.past.trail().taint().look(step);
+        let echoes = self.past.facts().taint().look(step);
         let foreign = echoes.iter().filter(|echo| echo.standing == taint::Standing::Stranger);
         let mut memories = Vec::new();
         let mut told = None;

@@ -1,7 +1,7 @@
 //! Sessions: what earlier steps of a session said, bounded.
 //!
 //! ```text
-//! step ──▶ key ──▶ recall ──▶ Past ──▶ session rules, taint, the judge's History
+//! step ──▶ key ──▶ recall ──▶ SessionSnapshot ──▶ session rules, taint, the judge's History
 //!                                                        │
 //!                                                     verdict
 //!                                                        ▼
@@ -10,7 +10,7 @@
 //!
 //! - A [`SessionKey`] is a hash of organisation, credential, agent and session id: the same id under another credential, or
 //!   from another agent, names another session.
-//! - A [`Past`] is an immutable snapshot: each of two concurrent steps sees what had been decided when it arrived.
+//! - A [`SessionSnapshot`] is an immutable snapshot: each of two concurrent steps sees what had been decided when it arrived.
 //! - A [`StepRecord`] updates the session after the answer was sent; the next step of the session waits for the update
 //!   (`pending_updates.rs`). A denied step is recorded as denied, a modified one with the modified text. A step that is
 //!   posted again is counted once more and changes nothing else.
@@ -22,36 +22,36 @@
 //!
 //! Where sessions are kept is a [`SessionStore`]'s concern: in this process ([`LocalSessions`]), or on a server that
 //! several nodes share ([`SharedSessions`]); over a restart they are kept where a folder is configured ([`KeptSessions`]). A session whose beginning
-//! is not known says so ([`Past::gap`]). This module knows no wire, no judge and no prompt.
+//! is not known says so ([`SessionSnapshot::gap`]). This module knows no wire, no judge and no prompt.
 
 mod agent;
 mod approval;
-mod asks;
 mod authority;
 mod data_file_error;
 mod effects;
+mod facts;
 mod first_read;
 mod forgotten;
 mod intent;
-mod kept;
 mod key;
 mod memory;
-mod named;
 mod orders;
-mod past;
 mod pending_updates;
+mod persistence;
 mod phrases;
 mod relevance;
+mod requests_in_text;
 mod rule_table;
 pub mod rules;
 mod saved;
 mod shared;
 mod shares;
+mod snapshot;
 mod source_text;
 mod step_record;
 mod store;
 pub mod taint;
-mod trail;
+mod user_named_targets;
 mod word_lists;
 mod words;
 
@@ -59,17 +59,17 @@ pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
 pub use data_file_error::DataFileError;
 pub use effects::{Effects, InstructionSpan};
-pub use kept::{KeptError, KeptSessions};
+pub use facts::{Called, End, Instruction, SessionFacts, Written};
 pub use key::{AgentKey, Keys, Nameless, Owner, SessionKey};
 pub use memory::{Memory, Recalled, Snapshot, Standing};
-pub use named::lower;
-pub use past::{Event, Past};
 pub use pending_updates::{EarlierUpdates, PendingUpdate};
+pub use persistence::{KeptError, KeptSessions};
 pub use shared::SharedSessions;
+pub use snapshot::{Event, SessionSnapshot};
 pub use source_text::{KeptText, SourceText};
 pub use step_record::{Identity, LearnedText, Settled, StepRecord};
 pub use store::{Clock, Kept, LocalSessions, Marker, SessionStore, Settings, StoreFailure};
-pub use trail::{Called, End, Instruction, Trail, Written};
+pub use user_named_targets::lower;
 
 /// Reads every file of words and rules over a session.
 ///

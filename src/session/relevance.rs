@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Event;
-use super::past::{Past, reads_untrusted};
+use super::snapshot::{SessionSnapshot, reads_untrusted};
 use crate::model::{Earlier, History, Outcome, Severity};
 
 /// Steps that a judge is told of.
@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 24 * 1024;
 const LATEST: usize = 4;
 
 /// What a judge may be told: every request; of the steps the most relevant ones, those first.
-pub(super) fn history(past: &Past, pointed_at: &[u32]) -> History {
+pub(super) fn history(past: &SessionSnapshot, pointed_at: &[u32]) -> History {
     let events: Vec<&Event> = past.events().collect();
     let mut ranked: Vec<(u8, u32, &Event)> = events
         .iter()

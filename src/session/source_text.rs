@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::asks::requests;
+use super::requests_in_text::requests;
 use super::saved;
 use super::taint::{Provenance, places_of};
 use crate::model::{Pointer, head};

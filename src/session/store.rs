@@ -12,7 +12,7 @@ use moka::policy::EvictionPolicy;
 
 use super::forgotten::Forgotten;
 use super::shares::Shares;
-use super::{AgentKey, AgentPast, Keys, Past, SessionKey, StepRecord};
+use super::{AgentKey, AgentPast, Keys, SessionKey, SessionSnapshot, StepRecord};
 use crate::model::Gap;
 use crate::shared::Link;
 
@@ -109,7 +109,11 @@ impl Drop for Marker {
 /// A place where sessions are kept.
 pub trait SessionStore: Send + Sync {
     /// What happened in a session so far, and what is known of the agent. An unknown session has an empty past.
-    fn recall(&self, session: SessionKey, agent: Option<AgentKey>) -> BoxFuture<'_, Result<Arc<Past>, StoreFailure>>;
+    fn recall(
+        &self,
+        session: SessionKey,
+        agent: Option<AgentKey>,
+    ) -> BoxFuture<'_, Result<Arc<SessionSnapshot>, StoreFailure>>;
 
     /// Appends a step record to a session. Appending to one session by several at a time loses nothing.
     fn remember(
@@ -144,7 +148,7 @@ pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
 /// Sessions in this process.
 pub struct LocalSessions {
-    sessions: moka::future::Cache<SessionKey, Arc<Entry<Past>>>,
+    sessions: moka::future::Cache<SessionKey, Arc<Entry<SessionSnapshot>>>,
     agents: moka::future::Cache<AgentKey, Arc<AgentPast>>,
     session_shares: Arc<Shares<SessionKey>>,
     agent_shares: Arc<Shares<AgentKey>>,
@@ -164,7 +168,7 @@ struct Entry<T> {
 
 /// What is remembered after a step record.
 pub(super) struct Learned {
-    pub(super) past: Arc<Past>,
+    pub(super) past: Arc<SessionSnapshot>,
     /// What is known of the agent, where that is more than before.
     pub(super) agent: Option<Arc<AgentPast>>,
 }
@@ -177,7 +181,7 @@ pub(super) const AGENTS_LIVE: u32 = 24 * 7;
 const ENTRY: usize = 512;
 
 /// What a session weighs: no session so little that more than allowed would fit.
-fn weight(past: &Past, least: u64) -> u32 {
+fn weight(past: &SessionSnapshot, least: u64) -> u32 {
     let bytes = (past.bytes() + ENTRY) as u64;
     u32::try_from(bytes.max(least)).unwrap_or(u32::MAX)
 }
@@ -211,7 +215,7 @@ impl LocalSessions {
                 .max_capacity(for_sessions)
                 .eviction_policy(EvictionPolicy::lru())
                 .time_to_idle(settings.time_to_live)
-                .weigher(move |_, kept: &Arc<Entry<Past>>| weight(&kept.value, least))
+                .weigher(move |_, kept: &Arc<Entry<SessionSnapshot>>| weight(&kept.value, least))
                 .eviction_listener(move |key: Arc<SessionKey>, _, cause| {
                     if cause == RemovalCause::Size {
                         counter.fetch_add(1, Ordering::Relaxed);
@@ -253,7 +257,7 @@ impl LocalSessions {
     }
 
     /// What is remembered of a session, or why nothing is.
-    async fn past(&self, session: &SessionKey) -> Result<Arc<Past>, Option<Gap>> {
+    async fn past(&self, session: &SessionKey) -> Result<Arc<SessionSnapshot>, Option<Gap>> {
         match self.sessions.get(session).await {
             Some(kept) if self.is_fresh(&kept) => Ok(Arc::clone(&kept.value)),
             Some(_) => Err(Some(Gap::TooLongAgo)),
@@ -272,7 +276,7 @@ impl LocalSessions {
     }
 
     /// Puts a session back that was kept elsewhere, unless it is remembered; `age` is the time since its last step.
-    pub(super) async fn restore(&self, session: SessionKey, past: Arc<Past>, age: Duration) {
+    pub(super) async fn restore(&self, session: SessionKey, past: Arc<SessionSnapshot>, age: Duration) {
         if age >= self.settings.time_to_live {
             return;
         }
@@ -280,7 +284,7 @@ impl LocalSessions {
         // The clock may have begun after that step: with the machine.
         let at = now.checked_sub(age).unwrap_or(now);
         let mut leaving = Vec::new();
-        let put = |entry: Option<moka::Entry<SessionKey, Arc<Entry<Past>>>>| {
+        let put = |entry: Option<moka::Entry<SessionKey, Arc<Entry<SessionSnapshot>>>>| {
             let known = entry.map(moka::Entry::into_value).filter(|kept| self.is_fresh(kept));
             std::future::ready(known.unwrap_or_else(|| {
                 let weight = weight(&past, self.least);
@@ -328,7 +332,7 @@ impl LocalSessions {
         }
         // One session's step records are appended one after the other: nothing is lost when they come at once.
         let mut leaving = Vec::new();
-        let append = |entry: Option<moka::Entry<SessionKey, Arc<Entry<Past>>>>| {
+        let append = |entry: Option<moka::Entry<SessionKey, Arc<Entry<SessionSnapshot>>>>| {
             let kept = entry.map(moka::Entry::into_value).filter(|kept| self.is_fresh(kept));
             let past = kept.map(|kept| Arc::clone(&kept.value)).unwrap_or_default();
             let past = Arc::new(past.with(record, &self.settings));
@@ -367,18 +371,22 @@ impl LocalSessions {
         Some(entry.into_value())
     }
 
-    fn is_fresh(&self, kept: &Entry<Past>) -> bool {
+    fn is_fresh(&self, kept: &Entry<SessionSnapshot>) -> bool {
         (self.clock)().saturating_duration_since(kept.at) < self.settings.time_to_live
     }
 }
 
 impl SessionStore for LocalSessions {
-    fn recall(&self, session: SessionKey, agent: Option<AgentKey>) -> BoxFuture<'_, Result<Arc<Past>, StoreFailure>> {
+    fn recall(
+        &self,
+        session: SessionKey,
+        agent: Option<AgentKey>,
+    ) -> BoxFuture<'_, Result<Arc<SessionSnapshot>, StoreFailure>> {
         async move {
             let past = match self.past(&session).await {
                 Ok(past) => past,
                 Err(None) => Arc::default(),
-                Err(Some(gap)) => Arc::new(Past::default().after(gap)),
+                Err(Some(gap)) => Arc::new(SessionSnapshot::default().after(gap)),
             };
             let agent = match agent {
                 Some(key) => self.agents.get(&key).await,

@@ -76,12 +76,12 @@ pub(super) async fn live(memory: &Memory, step: &Step, outcome: Outcome) {
         .unwrap();
 }
 
-pub(super) async fn past_of(memory: &Memory, step: &Step) -> Arc<Past> {
+pub(super) async fn past_of(memory: &Memory, step: &Step) -> Arc<SessionSnapshot> {
     let recalled = memory.see(&caller(), Standing::Authenticated, step).await.unwrap();
     Arc::clone(recalled.past())
 }
 
-fn texts(past: &Past) -> Vec<&str> {
+fn texts(past: &SessionSnapshot) -> Vec<&str> {
     past.events()
         .flat_map(|event| event.step.said.iter().map(|said| said.text.head.as_str()))
         .collect()
@@ -236,9 +236,9 @@ async fn a_session_is_bounded_and_what_was_denied_stays_longer() {
         past.bytes()
     );
     assert!(
-        past.trail().bytes() > 40 * 1024,
+        past.facts().bytes() > 40 * 1024,
         "it holds what it may: {}",
-        past.trail().bytes()
+        past.facts().bytes()
     );
     assert_eq!(past.forgotten() as usize + past.events().count(), 202);
     assert!(past.events().any(|event| event.step.outcome == Outcome::Denied));
@@ -450,7 +450,7 @@ fn untrusted() -> impl Strategy<Value = (Origin, String)> {
 }
 
 fn authority_of(steps: &[(Origin, String)], settings: &Settings) -> Vec<String> {
-    let past = steps.iter().fold(Past::default(), |past, (origin, text)| {
+    let past = steps.iter().fold(SessionSnapshot::default(), |past, (origin, text)| {
         past.with(happened(&said(*origin, text), Outcome::Allowed), settings)
     });
     let requests = past.authority().requests().iter();
@@ -486,7 +486,7 @@ proptest! {
     /// Without a user there is no authority, and nobody pretends that there was one.
     #[test]
     fn no_untrusted_text_makes_a_user(noise in proptest::collection::vec(untrusted(), 0..20)) {
-        let past = noise.iter().fold(Past::default(), |past, (origin, text)| {
+        let past = noise.iter().fold(SessionSnapshot::default(), |past, (origin, text)| {
             past.with(happened(&said(*origin, text), Outcome::Allowed), &Settings::default())
         });
         prop_assert_eq!(past.authority().voice(), Voice::Unheard);

@@ -99,14 +99,14 @@ impl Door {
 }
 
 /// An agent that says something, and a caller behind a gateway before it.
-struct Scene {
+struct RuleContext {
     door: Door,
     agent: Agent,
     caller: Caller,
 }
 
 /// Each door before an agent that says this, all of one guardian.
-async fn scenes(judge: &ScriptedJudge, said: &[(Door, &'static str)], more: &str) -> (TestGuardian, Vec<Scene>) {
+async fn scenes(judge: &ScriptedJudge, said: &[(Door, &'static str)], more: &str) -> (TestGuardian, Vec<RuleContext>) {
     let (mut agents, mut toml) = (Vec::new(), String::new());
     for (number, (door, says)) in said.iter().copied().enumerate() {
         let agent = Agent::answering(move |_: &Asked| door.answer(says)).await;
@@ -117,7 +117,7 @@ async fn scenes(judge: &ScriptedJudge, said: &[(Door, &'static str)], more: &str
     let scene = |(number, (door, agent)): (usize, (Door, Agent))| {
         let mut caller = Caller::of(&guardian);
         caller.base.push_str(&number.to_string());
-        Scene { door, agent, caller }
+        RuleContext { door, agent, caller }
     };
     let scenes = agents.into_iter().enumerate().map(scene).collect();
     (guardian, scenes)
@@ -127,7 +127,7 @@ fn each_saying(words: &'static str) -> Vec<(Door, &'static str)> {
     DOORS.into_iter().map(|door| (door, words)).collect()
 }
 
-impl Scene {
+impl RuleContext {
     async fn ask(&self, words: &str) -> (u16, String) {
         let (path, body) = self.door.request(words);
         self.caller.post(path, &body).await
@@ -244,7 +244,7 @@ async fn late() {
     }
 }
 
-async fn late_exchange(scene: Scene, asks: &str, says: &str) {
+async fn late_exchange(scene: RuleContext, asks: &str, says: &str) {
     let door = scene.door;
     let (path, body) = door.request(asks);
     let request = scene.caller.http.post(format!("{}{path}", scene.caller.base));
@@ -271,7 +271,7 @@ async fn late_exchange(scene: Scene, asks: &str, says: &str) {
 }
 
 /// Nobody takes a refusal for an answer, also where the status was given away to heartbeats.
-async fn told(scene: &Scene, text: &str) {
+async fn told(scene: &RuleContext, text: &str) {
     let door = scene.door;
     well_formed(door, text);
     match door {

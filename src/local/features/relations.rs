@@ -4,7 +4,7 @@ use super::tokens::pairs;
 use super::{Features, Figure, Name, Named, spaced};
 use crate::local::step_context::StepContext;
 use crate::local::vocabulary::Vocabulary;
-use crate::local::voice::{Part, Voice};
+use crate::local::voice::{StepRole, Voice};
 use crate::local::words::{self, Shape, join};
 use crate::model::{Confidence, Kind, Outcome, ReasonCode, Severity, Voice as Heard};
 
@@ -43,8 +43,8 @@ impl Features {
         self.set(Figure::ValuesAsked, share(values_asked, values));
         self.set(Figure::ValuesRead, share(values_read, values));
         self.set(Figure::ValuesNew, share(values_new, values));
-        let trail = context.past.trail();
-        if context.part() == Part::Acts || context.part() == Part::Says {
+        let trail = context.past.facts();
+        if context.part() == StepRole::Acts || context.part() == StepRole::Says {
             let orders = trail.instructions().map(|order| order.words.as_str());
             let requests = trail.requests().map(|request| request.words.as_str());
             let unasked = unasked(context);
@@ -75,7 +75,7 @@ impl Features {
                 self.harm_only.push(Named { id, name });
             }
         }
-        if context.part() == Part::Says {
+        if context.part() == StepRole::Says {
             let opening = context
                 .deciding()
                 .next()
@@ -169,9 +169,9 @@ impl Features {
         self.set(Figure::Since, (since as f32).min(8.0) / 8.0);
         let last = events()
             .next_back()
-            .map_or("nothing", |event| Part::of(event.step.kind).as_str());
+            .map_or("nothing", |event| StepRole::of(event.step.kind).as_str());
         self.add(&["last", last], Name::Shape);
-        let trail = context.past.trail();
+        let trail = context.past.facts();
         let taint = match (trail.untrusted().is_some(), trail.sensitive().is_some()) {
             (false, _) => "clean",
             (true, false) => "untrusted",

@@ -1,11 +1,11 @@
 //! What a call does, in words: its verb, what it does it to, and which words mean the same. Made once for a step, and then
 //! held against each instruction.
 
-use super::scene::Scene;
+use super::rule_context::RuleContext;
 use crate::model::{Finding, ReasonCode, ToolClass};
+use crate::session::facts::Instruction;
 use crate::session::phrases;
-use crate::session::taint::{Echo, plain, stem};
-use crate::session::trail::Instruction;
+use crate::session::taint::{TaintHit, plain, stem};
 use crate::session::words as lists;
 use crate::tools;
 
@@ -43,11 +43,11 @@ struct Reading {
 }
 
 impl Doing {
-    pub(super) fn of(scene: &Scene<'_>) -> Self {
-        let taint = scene.trail().taint();
-        let tool = scene.step.tool_call.as_ref().map_or("", |call| call.tool.as_str());
+    pub(super) fn of(context: &RuleContext<'_>) -> Self {
+        let taint = context.facts().taint();
+        let tool = context.step.tool_call.as_ref().map_or("", |call| call.tool.as_str());
         let acting = || {
-            let classes = scene.classified.set.iter().filter(|class| class.acts());
+            let classes = context.classified.set.iter().filter(|class| class.acts());
             classes.flat_map(|class| tools::verbs_of(class).chain(phrases::verbs_of(class)))
         };
         let asked_to_act = acting().any(|verb| taint.user_meant(verb));
@@ -120,11 +120,11 @@ impl Doing {
 }
 
 /// Whether the call deletes, as a tool that deletes or as a command with a word for it.
-pub(super) fn deletes(scene: &Scene<'_>, echo: &Echo) -> bool {
-    let command = || echo.content.and_then(|id| scene.step.content(id));
-    scene.has(ToolClass::Destroys)
-        || ((scene.has(ToolClass::Executes) || scene.has(ToolClass::Writes))
-            && command().is_some_and(|content| scene.command(content).deletes))
+pub(super) fn deletes(context: &RuleContext<'_>, echo: &TaintHit) -> bool {
+    let command = || echo.content.and_then(|id| context.step.content(id));
+    context.has(ToolClass::Destroys)
+        || ((context.has(ToolClass::Executes) || context.has(ToolClass::Writes))
+            && command().is_some_and(|content| context.command(content).deletes))
 }
 
 /// Whether a finding says that what would be run does harm.

@@ -1,34 +1,34 @@
 //! An approval that is used for something else: the user said “yes” to one thing, and another is done.
 
 use super::hijack::of_echo;
-use super::scene::{Role, Scene};
-use super::{RuleId, Sighting, finding};
+use super::rule_context::{Role, RuleContext};
+use super::{FindingSite, RuleId, finding};
 use crate::model::{Confidence, Content, ContentId, Finding, Kind, Outcome, Pointer, ToolClass};
 use crate::session::orders::{self, Strength};
 use crate::session::taint::{self, EchoKind, Standing, ValueKind};
 use crate::session::words::{names_one_of, words};
 
-pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
-    match scene.step.kind {
+pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
+    match context.step.kind {
         Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => {}
         _ => return,
     }
-    found.extend(claimed(scene));
-    found.extend(wider_range(scene));
+    found.extend(claimed(context));
+    found.extend(wider_range(context));
     let grave = [
         ToolClass::Pays,
         ToolClass::Destroys,
         ToolClass::ChangesPermissions,
         ToolClass::SendsOut,
     ];
-    if !grave.into_iter().any(|class| scene.has(class)) && !orders_goods(scene) {
+    if !grave.into_iter().any(|class| context.has(class)) && !orders_goods(context) {
         return;
     }
-    let latest = scene.past.authority().requests().last();
+    let latest = context.past.authority().requests().last();
     let Some((request, answered)) = latest.and_then(|request| Some((request, request.answers?))) else {
         return;
     };
-    let Some(event) = scene.past.event(answered) else {
+    let Some(event) = context.past.event(answered) else {
         return;
     };
     let approved: String = event
@@ -37,10 +37,10 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         .iter()
         .flat_map(|said| [said.text.head.as_str(), "\n", said.text.tail.as_str(), "\n"])
         .collect();
-    let strange = strange_target(scene, &approved)
+    let strange = strange_target(context, &approved)
         .map(|(content, what)| (Some(content.id), content.pointer.clone(), content.text.len(), what))
-        .or_else(|| other_amount(scene, &approved))
-        .or_else(|| wider_path(scene, &approved));
+        .or_else(|| other_amount(context, &approved))
+        .or_else(|| wider_path(context, &approved));
     let Some((content, pointer, length, what)) = strange else {
         return;
     };
@@ -49,19 +49,19 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         Outcome::Done | Outcome::Allowed | Outcome::Modified => "proposed",
     };
     let place = format!("r{} answers what was {verb} in step {answered}", request.number);
-    let sighting = Sighting {
+    let site = FindingSite {
         content,
         pointer,
         span: 0..length,
         what: &what,
         place: &place,
     };
-    found.extend(finding(RuleId::ApprovedOtherwise, scene, sighting));
+    found.extend(finding(RuleId::ApprovedOtherwise, context, site));
 }
 
 /// Whether a text of this step claims consent, or wants something done quietly.
-pub(super) fn claims_consent(scene: &Scene<'_>, step: u32) -> bool {
-    let mut sources = scene.trail().sources().filter(|kept| kept.place.number == step);
+pub(super) fn claims_consent(context: &RuleContext<'_>, step: u32) -> bool {
+    let mut sources = context.facts().sources().filter(|kept| kept.place.number == step);
     let claims = |text: &str| {
         let hides = |passage: &orders::Passage| matches!(passage.strength(), Some(Strength::Quiet | Strength::Secret));
         orders::passages(text).iter().any(hides)
@@ -70,16 +70,16 @@ pub(super) fn claims_consent(scene: &Scene<'_>, step: u32) -> bool {
 }
 
 /// Whether the tool sets up what goes on by itself: a rule of forwarding, a hook, an account that is paid into.
-fn stands(scene: &Scene<'_>) -> bool {
-    !scene.classified.reads && names_one_of(scene.tool(), &words().standing)
+fn stands(context: &RuleContext<'_>) -> bool {
+    !context.classified.reads && names_one_of(context.tool(), &words().standing)
 }
 
 /// A range of addresses without bounds, where the user named an address.
-fn wider_range(scene: &Scene<'_>) -> Option<Finding> {
-    let content = scene
+fn wider_range(context: &RuleContext<'_>) -> Option<Finding> {
+    let content = context
         .arguments()
         .find(|content| matches!(content.text.trim(), "0.0.0.0/0" | "::/0"))?;
-    let requests = scene.past.authority().requests().iter();
+    let requests = context.past.authority().requests().iter();
     let said: Vec<&str> = requests.map(|request| request.text.head.as_str()).collect();
     let is_address = |word: &str| {
         let digits = word.bytes().filter(u8::is_ascii_digit).count();
@@ -89,56 +89,56 @@ fn wider_range(scene: &Scene<'_>) -> Option<Finding> {
     let words = || said.iter().flat_map(|text| text.split(is_break));
     let everything = |word: &str| word.starts_with("0.0.0.0") || word.starts_with("::/0");
     let named = words().any(is_address) && !words().any(everything);
-    let sighting = Sighting::of(content, "the range", "the user named an address");
+    let site = FindingSite::of(content, "the range", "the user named an address");
     named
-        .then(|| finding(RuleId::ApprovedOtherwise, scene, sighting))
+        .then(|| finding(RuleId::ApprovedOtherwise, context, site))
         .flatten()
 }
 
 /// Whether the tool orders, books or buys something.
-fn orders_goods(scene: &Scene<'_>) -> bool {
-    !scene.classified.reads && names_one_of(scene.tool(), &words().ordering)
+fn orders_goods(context: &RuleContext<'_>) -> bool {
+    !context.classified.reads && names_one_of(context.tool(), &words().ordering)
 }
 
 /// A payment, a grant, a deletion whose object first stood in a text that claims consent for it, or wants it done quietly. A
 /// bare “yes” that came since the text was read is the user's own consent.
-fn claimed(scene: &Scene<'_>) -> Option<Finding> {
+fn claimed(context: &RuleContext<'_>) -> Option<Finding> {
     let grave = [ToolClass::Pays, ToolClass::Destroys, ToolClass::ChangesPermissions];
-    let stays = stands(scene);
-    if !grave.into_iter().any(|class| scene.has(class)) && !stays {
+    let stays = stands(context);
+    if !grave.into_iter().any(|class| context.has(class)) && !stays {
         return None;
     }
-    let echo = scene.echoes.iter().find(|echo| {
+    let echo = context.echoes.iter().find(|echo| {
         let object = match echo.kind {
-            EchoKind::Value(ValueKind::Digits) => scene.has(ToolClass::Pays) || stays,
-            EchoKind::Value(ValueKind::Path | ValueKind::Id) => scene.has(ToolClass::Destroys),
+            EchoKind::Value(ValueKind::Digits) => context.has(ToolClass::Pays) || stays,
+            EchoKind::Value(ValueKind::Path | ValueKind::Id) => context.has(ToolClass::Destroys),
             EchoKind::Value(kind) => kind.is_destination(),
             EchoKind::Passage => false,
         };
-        object && echo.standing == Standing::Stranger && scene.role(&echo.pointer, echo.content) == Role::Other
+        object && echo.standing == Standing::Stranger && context.role(&echo.pointer, echo.content) == Role::Other
     })?;
-    let requests = scene.past.authority().requests();
+    let requests = context.past.authority().requests();
     let since = requests
         .last()
         .is_some_and(|last| last.step > echo.first.number && last.answers.is_some());
-    if since || !claims_consent(scene, echo.first.number) {
+    if since || !claims_consent(context, echo.first.number) {
         return None;
     }
-    let mut told = of_echo(RuleId::ConsentClaimed, scene, echo)?;
-    if scene.trail().delegates() {
+    let mut told = of_echo(RuleId::ConsentClaimed, context, echo)?;
+    if context.facts().delegates() {
         told.confidence = Confidence::Medium;
     }
     Some(told)
 }
 
 /// Who or what the call is aimed at, where the approved step was aimed at somebody else, and the user never spoke of it.
-fn strange_target<'a>(scene: &'a Scene<'_>, approved: &str) -> Option<(&'a Content, String)> {
+fn strange_target<'a>(context: &'a RuleContext<'_>, approved: &str) -> Option<(&'a Content, String)> {
     let known: Vec<(ValueKind, u64)> = taint::values_of(approved);
     let aimed = |kind: ValueKind| kind.is_destination() || kind == ValueKind::Path;
     let has_target = known.iter().any(|(kind, _)| aimed(*kind));
-    let users = scene.trail().taint();
-    scene.arguments().find_map(|content| {
-        if scene.role(&content.pointer, Some(content.id)) == Role::Body {
+    let users = context.facts().taint();
+    context.arguments().find_map(|content| {
+        if context.role(&content.pointer, Some(content.id)) == Role::Body {
             return None;
         }
         let label = content.label.as_deref().map(taint::short).unwrap_or_default();
@@ -150,7 +150,7 @@ fn strange_target<'a>(scene: &'a Scene<'_>, approved: &str) -> Option<(&'a Conte
         if targets.peek().is_some() {
             let strange = |value: &&(ValueKind, u64)| !known.contains(value) && !users.is_users(value.1);
             // One receiver more than was approved is another matter than the same one in another spelling.
-            let more = scene.sends_out()
+            let more = context.sends_out()
                 && values
                     .iter()
                     .filter(|(kind, _)| *kind == ValueKind::Email)
@@ -159,7 +159,7 @@ fn strange_target<'a>(scene: &'a Scene<'_>, approved: &str) -> Option<(&'a Conte
             return strange.then(|| (content, format!("`{label}`")));
         }
         let names_receiver = (words().receivers.contains(label.to_ascii_lowercase().as_str())
-            || (scene.has(ToolClass::ChangesPermissions)
+            || (context.has(ToolClass::ChangesPermissions)
                 && words().rights.contains(label.to_ascii_lowercase().as_str())))
             && !content.text.trim().is_empty()
             && content.text.len() <= 80;
@@ -180,20 +180,20 @@ fn names_file(approved: &str, path: &str) -> bool {
 type Other = (Option<ContentId>, Pointer, usize, String);
 
 /// An amount that stands neither in what was approved nor in anything that the user said, where what was approved names one.
-fn other_amount(scene: &Scene<'_>, approved: &str) -> Option<Other> {
+fn other_amount(context: &RuleContext<'_>, approved: &str) -> Option<Other> {
     let known = amounts(approved);
-    if !scene.acts() || known.is_empty() {
+    if !context.acts() || known.is_empty() {
         return None;
     }
-    let said: Vec<u64> = scene
+    let said: Vec<u64> = context
         .past
         .authority()
         .requests()
         .iter()
         .flat_map(|request| amounts(&request.text.head))
         .collect();
-    let call = scene.step.tool_call.as_ref()?;
-    let pays = scene.has(ToolClass::Pays);
+    let call = context.step.tool_call.as_ref()?;
+    let pays = context.has(ToolClass::Pays);
     let names = || words().quantities.iter().chain(words().amounts.iter().filter(|_| pays));
     let is_amount = |name: &str| names().any(|known| name.to_lowercase().contains(known.as_str()));
     let argument = call.arguments.iter().find(|argument| {
@@ -202,7 +202,7 @@ fn other_amount(scene: &Scene<'_>, approved: &str) -> Option<Other> {
             && !paid.is_empty()
             && paid.iter().all(|paid| !known.contains(paid) && !said.contains(paid))
     })?;
-    let content = scene
+    let content = context
         .step
         .contents
         .iter()
@@ -245,14 +245,14 @@ fn amounts(text: &str) -> Vec<u64> {
 }
 
 /// A folder, where one thing in it was approved.
-fn wider_path(scene: &Scene<'_>, approved: &str) -> Option<Other> {
+fn wider_path(context: &RuleContext<'_>, approved: &str) -> Option<Other> {
     let paths: Vec<&str> = approved
         .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';'))
         .map(|word| word.trim_end_matches(['.', '?', '!', ':']))
         .filter(|word| word.len() > 3 && word.contains('/'))
         .take(64)
         .collect();
-    let content = scene.arguments().find(|content| {
+    let content = context.arguments().find(|content| {
         let wider = content.text.trim().trim_end_matches(['/', '*']);
         let is_path = wider.len() > 1 && wider.contains('/') && !wider.contains(char::is_whitespace);
         let holds = |path: &&str| {
@@ -261,7 +261,7 @@ fn wider_path(scene: &Scene<'_>, approved: &str) -> Option<Other> {
                 .is_some_and(|rest| rest.starts_with('/'))
         };
         let named = paths.iter().any(|path| path.trim_end_matches(['/', '*']) == wider);
-        is_path && !named && paths.iter().any(holds) && !scene.trail().taint().user_said_all(wider)
+        is_path && !named && paths.iter().any(holds) && !context.facts().taint().user_said_all(wider)
     })?;
     let label = content.label.as_deref().map(taint::short).unwrap_or_default();
     Some((

@@ -2,8 +2,8 @@
 //! mean everything, data that runs when it is read.
 
 use super::act::is_harm;
-use super::scene::Scene;
-use super::{RuleId, Sighting, TextScreener, finding};
+use super::rule_context::RuleContext;
+use super::{FindingSite, RuleId, TextScreener, finding};
 use crate::model::{Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass};
 use crate::policy::Policy;
 use crate::session::{orders, phrases};
@@ -14,37 +14,42 @@ use crate::tools;
 /// Bytes of a command that is put together.
 const MAX_LEN: usize = 4_000;
 
-pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
-    match scene.step.kind {
+pub(super) fn screen(
+    context: &RuleContext<'_>,
+    policy: &Policy,
+    screener: &dyn TextScreener,
+    found: &mut Vec<Finding>,
+) {
+    match context.step.kind {
         Kind::ToolCall | Kind::McpRequest => {
-            found.extend(program(scene, policy, screener));
-            found.extend(deletes_all(scene));
-            found.extend(writes_where_only_reading(scene));
+            found.extend(program(context, policy, screener));
+            found.extend(deletes_all(context));
+            found.extend(writes_where_only_reading(context));
         }
-        Kind::ToolResult | Kind::McpResponse => found.extend(runs_when_read(scene)),
+        Kind::ToolResult | Kind::McpResponse => found.extend(runs_when_read(context)),
         _ => {}
     }
 }
 
 /// What a call of a tool that is named like a program would do on a command line, and what its environment makes of it.
-fn program(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener) -> Option<Finding> {
-    let words = tools::words_of(scene.tool());
+fn program(context: &RuleContext<'_>, policy: &Policy, screener: &dyn TextScreener) -> Option<Finding> {
+    let words = tools::words_of(context.tool());
     let named = words.iter().find(|word| programs::is(Role::NamesTools, word));
     let mut command = String::new();
-    for content in scene.arguments() {
+    for content in context.arguments() {
         if let Some(name) = content.label.as_deref().filter(|label| is_code_variable(label)) {
             command.push_str(&format!("{name}={} ", quoted(&content.text)));
         }
     }
     let loads = !command.is_empty();
-    if named.is_none() && !(loads && (scene.has(ToolClass::Executes) || scene.acts())) {
+    if named.is_none() && !(loads && (context.has(ToolClass::Executes) || context.acts())) {
         return None;
     }
     command.push_str(named.map_or("true", String::as_str));
     let mut first: Option<&Content> = None;
     // One text is the whole line; several are words of it.
-    let whole = scene.arguments().filter(is_option).count() == 1;
-    for content in scene
+    let whole = context.arguments().filter(is_option).count() == 1;
+    for content in context
         .arguments()
         .filter(|content| named.is_some() && is_option(content))
     {
@@ -58,13 +63,17 @@ fn program(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener) -> O
             false => command.push_str(&quoted(&content.text)),
         }
     }
-    let first = first.or_else(|| scene.arguments().next())?;
+    let first = first.or_else(|| context.arguments().next())?;
     let worst = screener
-        .examine(scene.step, Origin::ToolArguments, &command, policy)
+        .examine(context.step, Origin::ToolArguments, &command, policy)
         .into_iter()
         .filter(|seen| is_harm(seen) && seen.severity >= Severity::High)
         .max_by_key(|seen| (seen.severity, seen.confidence))?;
-    let mut told = finding(RuleId::ProgramCall, scene, Sighting::of(first, &worst.explanation, ""))?;
+    let mut told = finding(
+        RuleId::ProgramCall,
+        context,
+        FindingSite::of(first, &worst.explanation, ""),
+    )?;
     (told.reason, told.severity, told.confidence) = (worst.reason, worst.severity, worst.confidence);
     Some(told)
 }
@@ -79,9 +88,9 @@ fn is_option(content: &&Content) -> bool {
 }
 
 /// A statement of a document store or a search index that deletes whatever there is.
-fn deletes_all(scene: &Scene<'_>) -> Option<Finding> {
+fn deletes_all(context: &RuleContext<'_>) -> Option<Finding> {
     let texts = || {
-        scene
+        context
             .step
             .contents
             .iter()
@@ -99,12 +108,16 @@ fn deletes_all(scene: &Scene<'_>) -> Option<Finding> {
         })
     };
     let content = everything.or_else(many)?;
-    finding(RuleId::DeletesAll, scene, Sighting::of(content, "the statement", ""))
+    finding(
+        RuleId::DeletesAll,
+        context,
+        FindingSite::of(content, "the statement", ""),
+    )
 }
 
 /// A statement that changes data, of an agent whose instructions say that it only reads.
-fn writes_where_only_reading(scene: &Scene<'_>) -> Option<Finding> {
-    let instructions = scene
+fn writes_where_only_reading(context: &RuleContext<'_>) -> Option<Finding> {
+    let instructions = context
         .step
         .contents_of(Origin::Instructions)
         .map(|content| content.text.to_lowercase());
@@ -116,7 +129,7 @@ fn writes_where_only_reading(scene: &Scene<'_>) -> Option<Finding> {
     if !only_reads {
         return None;
     }
-    let content = scene.arguments().find(|content| {
+    let content = context.arguments().find(|content| {
         let text = content.text.trim_start().to_ascii_lowercase();
         let mut words = text.split_whitespace();
         let (verb, object) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
@@ -133,14 +146,14 @@ fn writes_where_only_reading(scene: &Scene<'_>) -> Option<Finding> {
     })?;
     finding(
         RuleId::WritesWhereOnlyReading,
-        scene,
-        Sighting::of(content, "the statement", ""),
+        context,
+        FindingSite::of(content, "the statement", ""),
     )
 }
 
 /// Data that runs, or fetches, when a lenient reader takes it in; not where a text tells of attacks.
-fn runs_when_read(scene: &Scene<'_>) -> Option<Finding> {
-    let content = scene.step.contents.iter().find(|content| {
+fn runs_when_read(context: &RuleContext<'_>) -> Option<Finding> {
+    let content = context.step.contents.iter().find(|content| {
         let text = content.text.as_str();
         let entity = text.contains("<!ENTITY")
             && (text.contains("SYSTEM \"file:") || text.contains("SYSTEM 'file:") || text.contains("SYSTEM \"http"));
@@ -159,5 +172,5 @@ fn runs_when_read(scene: &Scene<'_>) -> Option<Finding> {
             && active
             && !orders::tells_of_attacks(text)
     })?;
-    finding(RuleId::RunsWhenRead, scene, Sighting::of(content, "the data", ""))
+    finding(RuleId::RunsWhenRead, context, FindingSite::of(content, "the data", ""))
 }

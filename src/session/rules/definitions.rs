@@ -2,23 +2,27 @@
 
 use std::collections::HashMap;
 
-use super::scene::Scene;
-use super::{RuleId, Sighting, finding};
+use super::rule_context::RuleContext;
+use super::{FindingSite, RuleId, finding};
 use crate::model::{Finding, Severity, Tool};
 use crate::session::{OfferedBy, ToolSeen};
 
 /// Findings of one step.
 const MAX: usize = 16;
 
-pub(super) fn screen(scene: &Scene<'_>) -> Vec<Finding> {
+pub(super) fn screen(context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    let own = scene
+    let own = context
         .step
         .agent
         .iter()
         .flat_map(|agent| &agent.tools)
         .map(|tool| (tool, OfferedBy::Agent));
-    let announced = scene.step.announced_tools.iter().map(|tool| (tool, OfferedBy::Server));
+    let announced = context
+        .step
+        .announced_tools
+        .iter()
+        .map(|tool| (tool, OfferedBy::Server));
     let mut here: HashMap<&str, ToolSeen> = HashMap::new();
     for (tool, by) in own.chain(announced).take(4096) {
         if found.len() >= MAX {
@@ -27,11 +31,11 @@ pub(super) fn screen(scene: &Scene<'_>) -> Vec<Finding> {
         let seen = ToolSeen::of(tool, by);
         match here.get(tool.id.as_str()) {
             Some(other) if other.definition != seen.definition => {
-                found.extend(tell(RuleId::ToolOfferedTwice, scene, tool, ""))
+                found.extend(tell(RuleId::ToolOfferedTwice, context, tool, ""))
             }
             Some(_) => {}
             None => {
-                found.extend(changed(scene, tool, &seen));
+                found.extend(changed(context, tool, &seen));
                 here.insert(&tool.id, seen);
             }
         }
@@ -41,16 +45,16 @@ pub(super) fn screen(scene: &Scene<'_>) -> Vec<Finding> {
 
 /// A definition that differs from the first one. An agent repeats its definitions with every step: of those, only the one of
 /// the called tool counts. From one session to the next, tools are honestly improved.
-fn changed(scene: &Scene<'_>, tool: &Tool, seen: &ToolSeen) -> Option<Finding> {
-    let called = scene.step.tool_call.as_ref().is_some_and(|call| call.tool == tool.id);
+fn changed(context: &RuleContext<'_>, tool: &Tool, seen: &ToolSeen) -> Option<Finding> {
+    let called = context.step.tool_call.as_ref().is_some_and(|call| call.tool == tool.id);
     if seen.by == OfferedBy::Agent && !called {
         return None;
     }
-    let in_session = scene.past.tool(&tool.id).filter(|first| first.by == seen.by);
+    let in_session = context.past.tool(&tool.id).filter(|first| first.by == seen.by);
     let (first, place) = match in_session {
         Some(first) => (first, format!("step {}", first.step)),
         None => {
-            let first = scene
+            let first = context
                 .past
                 .agent()
                 .tool(&tool.id)
@@ -61,24 +65,24 @@ fn changed(scene: &Scene<'_>, tool: &Tool, seen: &ToolSeen) -> Option<Finding> {
     if first.definition == seen.definition {
         return None;
     }
-    let mut found = tell(RuleId::ToolChanged, scene, tool, &place)?;
+    let mut found = tell(RuleId::ToolChanged, context, tool, &place)?;
     if in_session.is_none_or(|first| first.step == 0) {
         found.severity = Severity::Low;
     }
     Some(found)
 }
 
-fn tell(rule: RuleId, scene: &Scene<'_>, tool: &Tool, place: &str) -> Option<Finding> {
-    let named = scene.step.contents.iter().find(|content| {
+fn tell(rule: RuleId, context: &RuleContext<'_>, tool: &Tool, place: &str) -> Option<Finding> {
+    let named = context.step.contents.iter().find(|content| {
         content.text == tool.id && content.pointer.as_str().contains("/tools/")
             || Some(&content.text) == tool.description.as_ref()
     });
-    let sighting = Sighting {
+    let site = FindingSite {
         content: named.map(|content| content.id),
         pointer: named.map(|content| content.pointer.clone()).unwrap_or_default(),
         span: 0..named.map_or(0, |content| content.text.len()),
         what: &format!("the tool `{}`", crate::session::taint::short(&tool.id)),
         place,
     };
-    finding(rule, scene, sighting)
+    finding(rule, context, site)
 }

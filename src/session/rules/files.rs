@@ -1,49 +1,55 @@
 //! Files that are written in one step and run in another: what is run is what was written.
 
 use super::act::is_harm;
-use super::scene::Scene;
-use super::{RuleId, Sighting, TextScreener, finding};
+use super::rule_context::RuleContext;
+use super::{FindingSite, RuleId, TextScreener, finding};
 use crate::model::{Confidence, Content, Finding, Origin, Severity, ToolClass};
 use crate::policy::Policy;
 use crate::session::effects::file_name;
-use crate::session::trail::Written;
+use crate::session::facts::Written;
 
-pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
-    if !scene.has(ToolClass::Executes) {
+pub(super) fn screen(
+    context: &RuleContext<'_>,
+    policy: &Policy,
+    screener: &dyn TextScreener,
+    found: &mut Vec<Finding>,
+) {
+    if !context.has(ToolClass::Executes) {
         return;
     }
-    for content in scene.arguments() {
-        if let Some(written) = run(scene, content) {
-            found.extend(harm(scene, content, written, policy, screener).or_else(|| taint(scene, content, written)));
+    for content in context.arguments() {
+        if let Some(written) = run(context, content) {
+            found
+                .extend(harm(context, content, written, policy, screener).or_else(|| taint(context, content, written)));
             return;
         }
     }
 }
 
 /// The file that a command runs, if it was written in this session.
-fn run<'a>(scene: &'a Scene<'_>, content: &Content) -> Option<&'a Written> {
-    let trail = scene.trail();
+fn run<'a>(context: &'a RuleContext<'_>, content: &Content) -> Option<&'a Written> {
+    let trail = context.facts();
     trail.files().next()?;
-    let command = scene.command(content);
+    let command = context.command(content);
     command.runs.iter().find_map(|path| trail.file(&file_name(path)?))
 }
 
 fn harm(
-    scene: &Scene<'_>,
+    context: &RuleContext<'_>,
     content: &Content,
     written: &Written,
     policy: &Policy,
     screener: &dyn TextScreener,
 ) -> Option<Finding> {
     let worst = screener
-        .examine(scene.step, Origin::ToolArguments, &written.text, policy)
+        .examine(context.step, Origin::ToolArguments, &written.text, policy)
         .into_iter()
         .filter(is_harm)
         .max_by_key(|finding| (finding.severity, finding.confidence))?;
     let grave = worst.severity >= Severity::High && worst.confidence == Confidence::High;
     let mut told = tell(
         RuleId::RunsHarmfulFile,
-        scene,
+        context,
         content,
         written,
         &format!("step {}", written.number),
@@ -59,15 +65,15 @@ fn harm(
     Some(told)
 }
 
-fn taint(scene: &Scene<'_>, content: &Content, written: &Written) -> Option<Finding> {
+fn taint(context: &RuleContext<'_>, content: &Content, written: &Written) -> Option<Finding> {
     let from = written
         .from
         .as_ref()
         .filter(|from| !from.classes.has(ToolClass::Executes))?;
-    tell(RuleId::RunsTaintedFile, scene, content, written, &from.describe())
+    tell(RuleId::RunsTaintedFile, context, content, written, &from.describe())
 }
 
-fn tell(rule: RuleId, scene: &Scene<'_>, content: &Content, written: &Written, place: &str) -> Option<Finding> {
+fn tell(rule: RuleId, context: &RuleContext<'_>, content: &Content, written: &Written, place: &str) -> Option<Finding> {
     let file = format!("the file `{}`", crate::session::taint::short(&written.name));
-    finding(rule, scene, Sighting::of(content, &file, place))
+    finding(rule, context, FindingSite::of(content, &file, place))
 }

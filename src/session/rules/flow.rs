@@ -1,10 +1,10 @@
 //! Where things go to, and where they came from: destinations that untrusted content named, private data that leaves.
 
 use super::hijack::{Follows, is_said, of_echo};
-use super::scene::Scene;
-use super::{RuleId, Sighting, finding};
+use super::rule_context::RuleContext;
+use super::{FindingSite, RuleId, finding};
 use crate::model::{Finding, Kind, Origin, ToolClass};
-use crate::session::taint::{Echo, EchoKind, Provenance, Standing, Sureness, ValueKind};
+use crate::session::taint::{EchoKind, Provenance, Standing, Sureness, TaintHit, ValueKind};
 use crate::session::words::{names_one_of, words};
 
 /// Whether private data leaves for a place that another text named.
@@ -14,58 +14,58 @@ pub(super) enum Exfiltrates {
     No,
 }
 
-pub(super) fn screen(scene: &Scene<'_>, follows: Follows, found: &mut Vec<Finding>) -> Exfiltrates {
-    match scene.step.kind {
+pub(super) fn screen(context: &RuleContext<'_>, follows: Follows, found: &mut Vec<Finding>) -> Exfiltrates {
+    match context.step.kind {
         Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => {}
         _ => return Exfiltrates::No,
     }
-    let leaving = leaving(scene);
-    if let Some(echo) = after_order(scene) {
-        found.extend(of_echo(RuleId::PrivateAfterOrder, scene, echo));
+    let leaving = leaving(context);
+    if let Some(echo) = after_order(context) {
+        found.extend(of_echo(RuleId::PrivateAfterOrder, context, echo));
     }
     if let Some(leaving) = leaving {
-        found.extend(of_echo(leaving.0, scene, leaving.1));
+        found.extend(of_echo(leaving.0, context, leaving.1));
     } else {
-        found.extend(after_private(scene));
+        found.extend(after_private(context));
     }
     if leaving.is_some_and(|(rule, _)| rule == RuleId::Exfiltration) {
         return Exfiltrates::Yes;
     }
     if follows == Follows::No {
-        found.extend(destination(scene));
+        found.extend(destination(context));
     }
     Exfiltrates::No
 }
 
 /// A destination that somebody else than the user brought up.
-fn destination(scene: &Scene<'_>) -> Option<Finding> {
-    let acts = scene.sends_out()
+fn destination(context: &RuleContext<'_>) -> Option<Finding> {
+    let acts = context.sends_out()
         || [ToolClass::Pays, ToolClass::ChangesPermissions, ToolClass::Executes]
             .into_iter()
-            .any(|class| scene.has(class));
+            .any(|class| context.has(class));
     if !acts {
         return None;
     }
-    let strange = |echo: &&Echo| !is_ordinary(scene, echo);
-    let echo = match scene.has(ToolClass::Executes) {
+    let strange = |echo: &&TaintHit| !is_ordinary(context, echo);
+    let echo = match context.has(ToolClass::Executes) {
         // What a shell or a tool of the same kind said before is the agent's own workplace.
-        true => scene.echoes.iter().filter(|echo| reaches_out(echo)).find(strange)?,
-        false => scene.strange_destinations().find(strange)?,
+        true => context.echoes.iter().filter(|echo| reaches_out(echo)).find(strange)?,
+        false => context.strange_destinations().find(strange)?,
     };
     let rule = match echo.sureness {
         Sureness::Possible => RuleId::UnrememberedSource,
-        Sureness::Seen if scene.has(ToolClass::Pays) => RuleId::TaintedPayee,
-        Sureness::Seen if scene.has(ToolClass::Executes) => RuleId::TaintedCommand,
-        Sureness::Seen if scene.has(ToolClass::SendsOut) || scene.step.kind == Kind::A2aRequest => {
+        Sureness::Seen if context.has(ToolClass::Pays) => RuleId::TaintedPayee,
+        Sureness::Seen if context.has(ToolClass::Executes) => RuleId::TaintedCommand,
+        Sureness::Seen if context.has(ToolClass::SendsOut) || context.step.kind == Kind::A2aRequest => {
             RuleId::TaintedDestination
         }
         Sureness::Seen => RuleId::TaintedGrant,
     };
-    of_echo(rule, scene, echo)
+    of_echo(rule, context, echo)
 }
 
 /// Whether a command reaches for another machine that a text named which came from outside.
-fn reaches_out(echo: &Echo) -> bool {
+fn reaches_out(echo: &TaintHit) -> bool {
     let elsewhere = matches!(
         echo.kind,
         EchoKind::Value(ValueKind::Url | ValueKind::Host | ValueKind::Email)
@@ -74,18 +74,18 @@ fn reaches_out(echo: &Echo) -> bool {
 }
 
 /// A reply goes to whoever wrote; an id from a look-up goes into the next one.
-fn is_ordinary(scene: &Scene<'_>, echo: &Echo) -> bool {
-    let is_id = matches!(echo.kind, EchoKind::Value(ValueKind::Digits)) && !scene.has(ToolClass::Pays);
+fn is_ordinary(context: &RuleContext<'_>, echo: &TaintHit) -> bool {
+    let is_id = matches!(echo.kind, EchoKind::Value(ValueKind::Digits)) && !context.has(ToolClass::Pays);
     (echo.author && !echo.instructed) || is_id
 }
 
 /// Private data in what is handed out, and the rule that tells it.
-fn leaving<'a>(scene: &'a Scene<'_>) -> Option<(RuleId, &'a Echo)> {
-    if !scene.sends_out() {
+fn leaving<'a>(context: &'a RuleContext<'_>) -> Option<(RuleId, &'a TaintHit)> {
+    if !context.sends_out() {
         return None;
     }
-    let destination = scene.strange_destinations().find(|echo| !is_ordinary(scene, echo));
-    let private = scene.echoes.iter().find(|echo| {
+    let destination = context.strange_destinations().find(|echo| !is_ordinary(context, echo));
+    let private = context.echoes.iter().find(|echo| {
         let telling = match echo.kind {
             EchoKind::Value(kind) => !matches!(
                 kind,
@@ -95,7 +95,7 @@ fn leaving<'a>(scene: &'a Scene<'_>) -> Option<(RuleId, &'a Echo)> {
         };
         let own =
             destination.is_some_and(|destination| destination.pointer == echo.pointer && destination.span == echo.span);
-        let carried = is_said(scene, echo)
+        let carried = is_said(context, echo)
             || matches!(
                 echo.kind,
                 EchoKind::Value(ValueKind::Id | ValueKind::Digits | ValueKind::Account)
@@ -106,7 +106,7 @@ fn leaving<'a>(scene: &'a Scene<'_>) -> Option<(RuleId, &'a Echo)> {
             && echo.standing == Standing::Stranger
             && echo.first.classes.has(ToolClass::ReadsSensitive)
     })?;
-    let unasked = !scene.user_asked_to_send();
+    let unasked = !context.user_asked_to_send();
     // A memory, a list of contacts: where people keep addresses. An order there is another matter.
     let elsewhere = destination.is_some_and(|destination| {
         let kept = destination.first.origin == Origin::Memory && !destination.instructed;
@@ -121,21 +121,21 @@ fn leaving<'a>(scene: &'a Scene<'_>) -> Option<(RuleId, &'a Echo)> {
 
 /// Something that was read elsewhere leaves, after a text had told software what to do: in a message, a search, a form, an
 /// address, whatever carries words to others.
-fn after_order<'a>(scene: &'a Scene<'_>) -> Option<&'a Echo> {
+fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
     // What a server is called with, it reads.
-    let server = scene.step.kind == Kind::McpRequest;
-    let carries = scene.sends_out() || carries_words(scene.tool()) || server;
+    let server = context.step.kind == Kind::McpRequest;
+    let carries = context.sends_out() || carries_words(context.tool()) || server;
     let stands = |place: &Provenance| place.origin == Origin::ToolDescription && server;
     let orders = || {
-        let instructions = scene.trail().instructions();
+        let instructions = context.facts().instructions();
         instructions.filter(|instruction| instruction.addressed || stands(&instruction.place))
     };
     let latest = orders().map(|order| order.place.number).max().filter(|_| carries)?;
     // Who has spoken since decides anew; but how a server describes itself stands for as long as it is used.
-    if scene.trail().heard() > latest && !orders().any(|order| stands(&order.place)) {
+    if context.facts().heard() > latest && !orders().any(|order| stands(&order.place)) {
         return None;
     }
-    let private = |echo: &&Echo| {
+    let private = |echo: &&TaintHit| {
         let telling = match echo.kind {
             EchoKind::Value(kind) => !matches!(
                 kind,
@@ -151,7 +151,7 @@ fn after_order<'a>(scene: &'a Scene<'_>) -> Option<&'a Echo> {
         let of_the_order = orders().any(|order| order.place.number == echo.first.number);
         telling && !of_the_order && echo.standing == Standing::Stranger
     };
-    let mut found = scene.echoes.iter().filter(private);
+    let mut found = context.echoes.iter().filter(private);
     let first = found.next()?;
     // One number may be anything; a passage, or two values, were read.
     let certain = first.kind == EchoKind::Passage || found.next().is_some();
@@ -166,23 +166,23 @@ pub(super) fn carries_words(tool: &str) -> bool {
 }
 
 /// Untrusted reading, then private reading, then sending out.
-fn after_private(scene: &Scene<'_>) -> Option<Finding> {
-    if !scene.sends_out() || scene.user_asked_to_send() {
+fn after_private(context: &RuleContext<'_>) -> Option<Finding> {
+    if !context.sends_out() || context.user_asked_to_send() {
         return None;
     }
-    let (untrusted, sensitive) = (scene.trail().untrusted()?, scene.trail().sensitive()?);
-    let call = scene
+    let (untrusted, sensitive) = (context.facts().untrusted()?, context.facts().sensitive()?);
+    let call = context
         .step
         .tool_call
         .as_ref()
         .and_then(|call| call.content)
-        .and_then(|id| scene.step.content(id));
-    let sighting = Sighting {
+        .and_then(|id| context.step.content(id));
+    let site = FindingSite {
         content: call.map(|content| content.id),
         pointer: call.map(|content| content.pointer.clone()).unwrap_or_default(),
         span: 0..call.map_or(0, |content| content.text.len()),
         what: &untrusted.describe(),
         place: &sensitive.describe(),
     };
-    finding(RuleId::OutwardAfterPrivate, scene, sighting)
+    finding(RuleId::OutwardAfterPrivate, context, site)
 }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::act::{Act, Doing, deletes};
-use super::scene::{Role, Scene};
-use super::{RuleId, Sighting, finding};
+use super::rule_context::{Role, RuleContext};
+use super::{FindingSite, RuleId, finding};
 use crate::model::{Confidence, ContentId, Finding, Kind, Method, Pointer, ToolClass, Treatment, Voice, head};
-use crate::session::taint::{Echo, EchoKind, Standing, ValueKind, plain};
-use crate::session::trail::Instruction;
+use crate::session::facts::Instruction;
+use crate::session::taint::{EchoKind, Standing, TaintHit, ValueKind, plain};
 
 /// Words of an argument that is compared as a whole.
 const MAX_WORDS: usize = 12;
@@ -26,11 +26,11 @@ pub(super) enum Follows {
     No,
 }
 
-pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) -> Follows {
-    match scene.step.kind {
-        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => return call(scene, found),
-        Kind::AgentMessage => message(scene, found),
-        Kind::MemoryStore => memory(scene, found),
+pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) -> Follows {
+    match context.step.kind {
+        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => return call(context, found),
+        Kind::AgentMessage => message(context, found),
+        Kind::MemoryStore => memory(context, found),
         _ => {}
     }
     Follows::No
@@ -40,7 +40,7 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) -> Follows {
 struct Match<'a> {
     instruction: &'a Instruction,
     /// A value of the call that stands in no other text.
-    value: Option<&'a Echo>,
+    value: Option<&'a TaintHit>,
     /// An argument that stands in the instruction as it is, and not in the user's words.
     phrase: Option<&'a Phrase<'a>>,
     /// How much of what the call says is words of an instruction to software that the user never used, 0 to 2.
@@ -68,39 +68,39 @@ const FOLLOWS: i32 = 4;
 /// Agreement that a judge should know of.
 const RESEMBLES: i32 = 3;
 
-fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) -> Follows {
-    let acts = scene.acts();
-    let trail = scene.trail();
+fn call(context: &RuleContext<'_>, found: &mut Vec<Finding>) -> Follows {
+    let acts = context.acts();
+    let trail = context.facts();
     // What speaks to software is followed with any verb.
     let addressed = trail.instructions().any(|instruction| instruction.addressed);
-    if !acts && !addressed && !scene.has(ToolClass::ReadsSensitive) {
+    if !acts && !addressed && !context.has(ToolClass::ReadsSensitive) {
         return Follows::No;
     }
-    let (doing, phrases) = (Doing::of(scene), phrases(scene));
+    let (doing, phrases) = (Doing::of(context), phrases(context));
     let concerns =
-        |instruction: &&Arc<Instruction>| acts || instruction.addressed || scene.has(ToolClass::ReadsSensitive);
+        |instruction: &&Arc<Instruction>| acts || instruction.addressed || context.has(ToolClass::ReadsSensitive);
     let best = trail
         .instructions()
         .chain(trail.requests())
         .filter(concerns)
-        .map(|instruction| matched(scene, &doing, &phrases, instruction))
-        .map(|matched| (agreement(scene, &matched), matched))
+        .map(|instruction| matched(context, &doing, &phrases, instruction))
+        .map(|matched| (agreement(context, &matched), matched))
         .max_by_key(|(score, matched)| (*score, matched.instruction.confidence));
     let Some((score, matched)) = best else {
         return Follows::No;
     };
     let rule = match score {
-        FOLLOWS.. if says_what(scene, &matched) => RuleId::FollowsInstruction,
+        FOLLOWS.. if says_what(context, &matched) => RuleId::FollowsInstruction,
         RESEMBLES.. => RuleId::ResemblesInstruction,
         _ => return Follows::No,
     };
-    let told = tell(rule, scene, &matched).map(|mut told| {
+    let told = tell(rule, context, &matched).map(|mut told| {
         let certain = matched.instruction.confidence == Confidence::High && !trail.delegates();
-        if !(certain && is_grave(scene)) {
+        if !(certain && is_grave(context)) {
             told.suggested = told.suggested.min(Treatment::Evidence);
         }
         // An order to software that the call only looks like following, without doing what cannot be undone.
-        if matched.instruction.confidence < Confidence::High && !is_grave(scene) {
+        if matched.instruction.confidence < Confidence::High && !is_grave(context) {
             told.confidence = told.confidence.min(Confidence::Medium);
         }
         told
@@ -114,20 +114,20 @@ fn call(scene: &Scene<'_>, found: &mut Vec<Finding>) -> Follows {
 
 /// Whether a call and an instruction agree in more than what is done: in a value or an argument that the call acts upon, or
 /// in a tool that the instruction names. Who tells somebody else of an instruction repeats its words in what is said.
-fn says_what(scene: &Scene<'_>, matched: &Match<'_>) -> bool {
-    let runs = scene.has(ToolClass::Executes);
-    let value = matched.value.is_some_and(|echo| runs || !is_said(scene, echo));
+fn says_what(context: &RuleContext<'_>, matched: &Match<'_>) -> bool {
+    let runs = context.has(ToolClass::Executes);
+    let value = matched.value.is_some_and(|echo| runs || !is_said(context, echo));
     let phrase = matched
         .phrase
-        .is_some_and(|phrase| runs || scene.role(&phrase.pointer, Some(phrase.content)) == Role::Other);
+        .is_some_and(|phrase| runs || context.role(&phrase.pointer, Some(phrase.content)) == Role::Other);
     let tool = matched.names_tool || matched.act == Act::Exact;
-    let reads_on = !is_grave(scene) && scene.classified.reads;
+    let reads_on = !is_grave(context) && context.classified.reads;
     tool || ((value || phrase) && !reads_on)
 }
 
 /// Whether the call does what nobody does on a stranger's word: it sends, pays, grants, deletes or executes.
-fn is_grave(scene: &Scene<'_>) -> bool {
-    scene.step.kind == Kind::A2aRequest
+fn is_grave(context: &RuleContext<'_>) -> bool {
+    context.step.kind == Kind::A2aRequest
         || [
             ToolClass::SendsOut,
             ToolClass::Pays,
@@ -136,11 +136,11 @@ fn is_grave(scene: &Scene<'_>) -> bool {
             ToolClass::Executes,
         ]
         .into_iter()
-        .any(|class| scene.has(class))
+        .any(|class| context.has(class))
 }
 
 /// How well a call agrees with an instruction, less what speaks for the user.
-fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
+fn agreement(context: &RuleContext<'_>, matched: &Match<'_>) -> i32 {
     let confidence = matched.instruction.confidence;
     let value = matched.value.map_or(0, |echo| match echo.kind {
         // Whoever writes an instruction can choose an address that sounds like somebody the user knows.
@@ -151,7 +151,7 @@ fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
         }
         // A path is to a deletion what an address is to a letter.
         EchoKind::Value(ValueKind::Path)
-            if matched.instruction.addressed && echo.standing == Standing::Stranger && deletes(scene, echo) =>
+            if matched.instruction.addressed && echo.standing == Standing::Stranger && deletes(context, echo) =>
         {
             3
         }
@@ -173,7 +173,7 @@ fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
     }
     let sure = match confidence {
         Confidence::High => 2,
-        Confidence::Medium if matched.instruction.addressed && !scene.trail().delegates() => 2,
+        Confidence::Medium if matched.instruction.addressed && !context.facts().delegates() => 2,
         Confidence::Medium => 1,
         Confidence::Low => 0,
     };
@@ -183,14 +183,14 @@ fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
         (true, _) => 2,
         (false, _) => 0,
     };
-    let unheard = match scene.past.authority().voice() {
+    let unheard = match context.past.authority().voice() {
         // Who sends no messages of the user may have a user who asked for everything.
         Voice::Unheard if confidence == Confidence::Low => 2,
         Voice::Unheard if value < 3 => 1,
         Voice::Unheard | Voice::Heard | Voice::Refused => 0,
     };
     // Whoever lets a text decide, lets it; but not overthrow everything else.
-    let handed_over = if scene.trail().delegates() && confidence < Confidence::High {
+    let handed_over = if context.facts().delegates() && confidence < Confidence::High {
         2
     } else {
         0
@@ -203,13 +203,13 @@ fn agreement(scene: &Scene<'_>, matched: &Match<'_>) -> i32 {
 }
 
 fn matched<'a>(
-    scene: &'a Scene<'_>,
+    context: &'a RuleContext<'_>,
     doing: &Doing,
     phrases: &'a [Phrase<'a>],
     instruction: &'a Instruction,
 ) -> Match<'a> {
     let (act, asked) = doing.named_in(instruction);
-    let values = scene.echoes.iter().filter(|echo| is_of(scene, echo, instruction));
+    let values = context.echoes.iter().filter(|echo| is_of(context, echo, instruction));
     Match {
         instruction,
         value: values.max_by_key(|echo| match echo.kind {
@@ -220,7 +220,7 @@ fn matched<'a>(
             .iter()
             .filter(|phrase| instruction.words.contains(&phrase.plain))
             .max_by_key(|phrase| phrase.words),
-        carried: carried(scene, instruction),
+        carried: carried(context, instruction),
         names_tool: doing.is_named_in(instruction),
         act,
         asked,
@@ -228,9 +228,9 @@ fn matched<'a>(
 }
 
 /// The short arguments of a call that are not the user's words.
-fn phrases<'a>(scene: &'a Scene<'_>) -> Vec<Phrase<'a>> {
-    let taint = scene.trail().taint();
-    let short = scene
+fn phrases<'a>(context: &'a RuleContext<'_>) -> Vec<Phrase<'a>> {
+    let taint = context.facts().taint();
+    let short = context
         .arguments()
         .filter(|content| content.text.len() <= MAX_PHRASE)
         .take(MAX_PHRASES);
@@ -251,13 +251,13 @@ fn phrases<'a>(scene: &'a Scene<'_>) -> Vec<Phrase<'a>> {
 }
 
 /// How many of the words of a call stand in an instruction to software, and in nothing that the user said: 2 for many.
-fn carried(scene: &Scene<'_>, instruction: &Instruction) -> i32 {
+fn carried(context: &RuleContext<'_>, instruction: &Instruction) -> i32 {
     if !instruction.addressed {
         return 0;
     }
-    let taint = scene.trail().taint();
+    let taint = context.facts().taint();
     let (mut seen, mut left) = (Vec::new(), MAX_CARRIED);
-    for content in scene.arguments() {
+    for content in context.arguments() {
         let text = head(&content.text, MAX_CARRIER);
         for word in plain(text).split_whitespace() {
             if left == 0 {
@@ -282,10 +282,10 @@ fn carried(scene: &Scene<'_>, instruction: &Instruction) -> i32 {
 }
 
 /// Whether a value of the call comes from this instruction, and from nowhere else.
-fn is_of(scene: &Scene<'_>, echo: &Echo, instruction: &Instruction) -> bool {
+fn is_of(context: &RuleContext<'_>, echo: &TaintHit, instruction: &Instruction) -> bool {
     let written = echo
         .content
-        .and_then(|id| scene.step.content(id))
+        .and_then(|id| context.step.content(id))
         .and_then(|content| content.text.get(echo.span.clone()));
     let there = written.is_some_and(|written| instruction.words.contains(plain(written).trim()));
     let only_there = match instruction.confidence {
@@ -299,13 +299,15 @@ fn is_of(scene: &Scene<'_>, echo: &Echo, instruction: &Instruction) -> bool {
     only_there && !own && echo.standing != Standing::User && (echo.instructed || !echo.author)
 }
 
-fn tell(rule: RuleId, scene: &Scene<'_>, matched: &Match<'_>) -> Option<Finding> {
+fn tell(rule: RuleId, context: &RuleContext<'_>, matched: &Match<'_>) -> Option<Finding> {
     let place = matched.instruction.place.describe();
-    let call = scene.step.tool_call.as_ref();
-    let tool = call.and_then(|call| call.content).and_then(|id| scene.step.content(id));
+    let call = context.step.tool_call.as_ref();
+    let tool = call
+        .and_then(|call| call.content)
+        .and_then(|id| context.step.content(id));
     let (what, content, pointer, span) = match (matched.value, matched.phrase) {
         (Some(echo), _) => (
-            scene.name_of(echo),
+            context.name_of(echo),
             echo.content,
             echo.pointer.clone(),
             echo.span.clone(),
@@ -325,8 +327,8 @@ fn tell(rule: RuleId, scene: &Scene<'_>, matched: &Match<'_>) -> Option<Finding>
     };
     finding(
         rule,
-        scene,
-        Sighting {
+        context,
+        FindingSite {
             content,
             pointer,
             span,
@@ -337,8 +339,8 @@ fn tell(rule: RuleId, scene: &Scene<'_>, matched: &Match<'_>) -> Option<Finding>
 }
 
 /// An address of an instruction in the words of the agent.
-fn message(scene: &Scene<'_>, found: &mut Vec<Finding>) {
-    let echo = scene.echoes.iter().find(|echo| {
+fn message(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
+    let echo = context.echoes.iter().find(|echo| {
         let goes_somewhere = matches!(
             echo.kind,
             EchoKind::Value(ValueKind::Url | ValueKind::Email | ValueKind::Host | ValueKind::Account)
@@ -346,35 +348,35 @@ fn message(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         goes_somewhere && echo.instructed && !echo.plain && echo.standing == Standing::Stranger
     });
     if let Some(echo) = echo {
-        found.extend(of_echo(RuleId::RepeatsInstruction, scene, echo));
+        found.extend(of_echo(RuleId::RepeatsInstruction, context, echo));
     }
 }
 
 /// An instruction that is to be remembered.
-fn memory(scene: &Scene<'_>, found: &mut Vec<Finding>) {
-    let taint = scene.trail().taint();
-    let echo = scene.echoes.iter().find(|echo| {
+fn memory(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
+    let taint = context.facts().taint();
+    let echo = context.echoes.iter().find(|echo| {
         let strange = echo.standing == Standing::Stranger;
         match echo.kind {
             EchoKind::Value(kind) => strange && echo.instructed && !echo.plain && kind.is_destination(),
             EchoKind::Passage => {
                 let written = echo
                     .content
-                    .and_then(|id| scene.step.content(id))
+                    .and_then(|id| context.step.content(id))
                     .and_then(|content| content.text.get(echo.span.clone()));
                 let words = written.map(plain).unwrap_or_default();
                 strange
-                    && scene
-                        .trail()
+                    && context
+                        .facts()
                         .instructions()
                         .any(|instruction| instruction.words.contains(&words))
                     && !taint.user_said_all(&words)
             }
         }
     });
-    if let Some(mut told) = echo.and_then(|echo| of_echo(RuleId::StoresUntrusted, scene, echo)) {
-        let sure = scene
-            .trail()
+    if let Some(mut told) = echo.and_then(|echo| of_echo(RuleId::StoresUntrusted, context, echo)) {
+        let sure = context
+            .facts()
             .instructions()
             .any(|instruction| instruction.confidence == Confidence::High);
         if !sure {
@@ -385,18 +387,18 @@ fn memory(scene: &Scene<'_>, found: &mut Vec<Finding>) {
 }
 
 /// A finding about something that was read before.
-pub(super) fn of_echo(rule: RuleId, scene: &Scene<'_>, echo: &Echo) -> Option<Finding> {
-    let sighting = Sighting {
+pub(super) fn of_echo(rule: RuleId, context: &RuleContext<'_>, echo: &TaintHit) -> Option<Finding> {
+    let site = FindingSite {
         content: echo.content,
         pointer: echo.pointer.clone(),
         span: echo.span.clone(),
-        what: &scene.name_of(echo),
+        what: &context.name_of(echo),
         place: &echo.first.describe(),
     };
-    finding(rule, scene, sighting)
+    finding(rule, context, site)
 }
 
 /// Whether something stands where the call says what is said, rather than to whom.
-pub(super) fn is_said(scene: &Scene<'_>, echo: &Echo) -> bool {
-    scene.role(&echo.pointer, echo.content) == Role::Body
+pub(super) fn is_said(context: &RuleContext<'_>, echo: &TaintHit) -> bool {
+    context.role(&echo.pointer, echo.content) == Role::Body
 }

@@ -9,49 +9,49 @@
 //! | `hijack.rs` | calls, messages and memories that follow an instruction of nobody's |
 //! | `flow.rs` | where things go to, and where they came from |
 //! | `files.rs` | files that are written, then run |
-//! | `again.rs` | what was denied, tried again |
+//! | `retry_after_denial.rs` | what was denied, tried again |
 //! | `arguments.rs` | options of tools that are named like programs, environments, statements that mean everything |
 //! | `approvals.rs` | approvals that are used for something else |
 //! | `orders.rs` | texts that tell software what to do |
 //! | `split.rs`, `memories.rs` | instructions in two pieces; memories of untrusted texts |
-//! | `outward.rs` | words of one text that leave for a place which another text named |
-//! | `later.rs` | what is written now and runs, or steers an agent, later |
+//! | `exfiltration.rs` | words of one text that leave for a place which another text named |
+//! | `deferred_execution.rs` | what is written now and runs, or steers an agent, later |
 //! | `servers.rs` | what servers ask for and offer |
 //! | `definitions.rs` | tools that are not what they were |
 //! | `split_secrets.rs` | credentials that come in pieces |
 
 mod act;
-pub(super) mod again;
 mod approvals;
 mod arguments;
+mod deferred_execution;
 mod definitions;
+mod exfiltration;
 mod files;
 mod flow;
 mod hijack;
-mod later;
 mod memories;
 mod orders;
-mod outward;
-mod scene;
+pub(super) mod retry_after_denial;
+mod rule_context;
 mod servers;
 mod split;
 mod split_secrets;
 
 use std::ops::Range;
 
-use super::Past;
+use super::SessionSnapshot;
 use super::data_file_error::DataFileError;
 pub use super::rule_table::FAMILY;
 use super::rule_table::{self, RuleId};
 use crate::model::{Content, ContentId, FileUse, Finding, Origin, Pointer, Rule, Step};
 use crate::policy::Policy;
 use flow::Exfiltrates;
-use scene::Scene;
+use rule_context::RuleContext;
 
 /// Reads the rules.
 pub(super) fn check() -> Result<(), DataFileError> {
     servers::check()?;
-    later::check()?;
+    deferred_execution::check()?;
     rule_table::check()
 }
 
@@ -70,31 +70,31 @@ pub fn catalogue() -> impl Iterator<Item = &'static Rule> + Clone {
 }
 
 /// What the rules see in a step, in the light of what happened before it.
-pub fn screen(past: &Past, step: &Step, policy: &Policy, screener: &dyn TextScreener) -> Vec<Finding> {
-    let scene = Scene::of(past, step, policy);
-    let mut found = definitions::screen(&scene);
-    memories::screen(&scene, &mut found);
-    found.extend(orders::screen(&scene));
-    arguments::screen(&scene, policy, screener, &mut found);
-    servers::screen(&scene, &mut found);
-    later::screen(&scene, policy, screener, &mut found);
+pub fn screen(past: &SessionSnapshot, step: &Step, policy: &Policy, screener: &dyn TextScreener) -> Vec<Finding> {
+    let context = RuleContext::of(past, step, policy);
+    let mut found = definitions::screen(&context);
+    memories::screen(&context, &mut found);
+    found.extend(orders::screen(&context));
+    arguments::screen(&context, policy, screener, &mut found);
+    servers::screen(&context, &mut found);
+    deferred_execution::screen(&context, policy, screener, &mut found);
     if !past.is_empty() {
-        let hijacked = hijack::screen(&scene, &mut found);
+        let hijacked = hijack::screen(&context, &mut found);
         // One finding for the same way out is enough.
-        if flow::screen(&scene, hijacked, &mut found) == Exfiltrates::No {
-            outward::screen(&scene, &mut found);
+        if flow::screen(&context, hijacked, &mut found) == Exfiltrates::No {
+            exfiltration::screen(&context, &mut found);
         }
-        files::screen(&scene, policy, screener, &mut found);
-        approvals::screen(&scene, &mut found);
-        again::screen(&scene, &mut found);
-        split::screen(&scene, policy, screener, &mut found);
-        split_secrets::screen(&scene, policy, screener, &mut found);
+        files::screen(&context, policy, screener, &mut found);
+        approvals::screen(&context, &mut found);
+        retry_after_denial::screen(&context, &mut found);
+        split::screen(&context, policy, screener, &mut found);
+        split_secrets::screen(&context, policy, screener, &mut found);
     }
     found
 }
 
 /// What a finding is about, and what goes into its explanation.
-struct Sighting<'a> {
+struct FindingSite<'a> {
     content: Option<ContentId>,
     pointer: Pointer,
     span: Range<usize>,
@@ -102,7 +102,7 @@ struct Sighting<'a> {
     place: &'a str,
 }
 
-impl<'a> Sighting<'a> {
+impl<'a> FindingSite<'a> {
     /// Of a content as a whole.
     fn of(content: &Content, what: &'a str, place: &'a str) -> Self {
         Self {
@@ -116,17 +116,17 @@ impl<'a> Sighting<'a> {
 }
 
 /// A finding of a rule.
-fn finding(rule: RuleId, scene: &Scene<'_>, sighting: Sighting<'_>) -> Option<Finding> {
+fn finding(rule: RuleId, context: &RuleContext<'_>, site: FindingSite<'_>) -> Option<Finding> {
     let known = rule_table::rule(rule)?;
     let explanation = known
         .explains
-        .replace("{tool}", &super::taint::short(scene.tool()))
-        .replace("{what}", sighting.what)
-        .replace("{place}", sighting.place);
+        .replace("{tool}", &super::taint::short(context.tool()))
+        .replace("{what}", site.what)
+        .replace("{place}", site.place);
     Some(Finding {
-        content: sighting.content,
-        span: sighting.span,
-        ..known.rule.on_step(sighting.pointer, explanation)
+        content: site.content,
+        span: site.span,
+        ..known.rule.on_step(site.pointer, explanation)
     })
 }
 

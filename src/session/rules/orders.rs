@@ -1,7 +1,7 @@
 //! Texts without authority that tell software what to do.
 
-use super::scene::Scene;
-use super::{RuleId, Sighting, finding};
+use super::rule_context::RuleContext;
+use super::{FindingSite, RuleId, finding};
 use crate::model::{Confidence, Content, Finding, Form, Origin, Place, ReasonCode};
 use crate::session::orders::{self, Sign, Strength};
 use crate::session::words::{names_one_of, words};
@@ -11,15 +11,15 @@ const MAX: usize = 6;
 /// Contents of one step that are read.
 const MAX_CONTENTS: usize = 256;
 
-pub(super) fn screen(scene: &Scene<'_>) -> impl Iterator<Item = Finding> {
-    let read = scene.step.contents.iter().filter(|content| is_read(content));
+pub(super) fn screen(context: &RuleContext<'_>) -> impl Iterator<Item = Finding> {
+    let read = context.step.contents.iter().filter(|content| is_read(content));
     read.take(MAX_CONTENTS)
-        .filter_map(|content| order(scene, content))
+        .filter_map(|content| order(context, content))
         .take(MAX)
 }
 
 /// The gravest order of a text.
-fn order(scene: &Scene<'_>, content: &Content) -> Option<Finding> {
+fn order(context: &RuleContext<'_>, content: &Content) -> Option<Finding> {
     let mut worst = None;
     for passage in orders::passages(&content.text) {
         let Some(strength) = passage.strength() else { continue };
@@ -39,14 +39,14 @@ fn order(scene: &Scene<'_>, content: &Content) -> Option<Finding> {
         Strength::Addressed => RuleId::OrderToSoftware,
         Strength::Secret => RuleId::OrderInSecret,
     };
-    let sighting = Sighting {
+    let site = FindingSite {
         content: Some(content.id),
         pointer: content.pointer.clone(),
         span,
         what: "the text",
         place: content.origin.as_str(),
     };
-    let mut told = finding(rule, scene, sighting)?;
+    let mut told = finding(rule, context, site)?;
     told.reason = reason(content.origin);
     // What is remembered is obeyed later, when nobody looks.
     if strength == Strength::Quiet && content.origin == Origin::Memory {

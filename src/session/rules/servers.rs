@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::scene::Scene;
-use super::{RuleId, Sighting, finding};
+use super::rule_context::RuleContext;
+use super::{FindingSite, RuleId, finding};
 use crate::model::{Confidence, Content, FactKind, Finding, Form, Kind, Origin, Severity, Step, head};
 use crate::session::data_file_error::DataFileError;
 use crate::session::orders::{self, Sign};
@@ -79,27 +79,27 @@ fn asked(text: &str) -> Signs<Asked> {
     words.map(|words| words.signs_of(text, |_, _| true)).unwrap_or_default()
 }
 
-pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
-    let step = scene.step;
+pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
+    let step = context.step;
     match step.kind {
         Kind::McpResponse => {}
         Kind::A2aResponse => {
-            found.extend(demand(scene));
+            found.extend(demand(context));
             return;
         }
         Kind::McpRequest | Kind::ToolCall => {
-            found.extend(private_file(scene));
-            found.extend(feeds(scene));
+            found.extend(private_file(context));
+            found.extend(feeds(context));
             return;
         }
         _ => return,
     }
     match method(step) {
-        "elicitation/create" => found.extend(form(scene)),
-        "sampling/createMessage" => found.extend(completion(scene)),
-        _ => found.extend(private_file(scene)),
+        "elicitation/create" => found.extend(form(context)),
+        "sampling/createMessage" => found.extend(completion(context)),
+        _ => found.extend(private_file(context)),
     }
-    found.extend(definitions(scene));
+    found.extend(definitions(context));
 }
 
 fn method(step: &Step) -> &str {
@@ -108,8 +108,8 @@ fn method(step: &Step) -> &str {
 }
 
 /// The texts of a server, small.
-fn texts<'a>(scene: &Scene<'a>, origin: Origin) -> impl Iterator<Item = (&'a Content, String)> {
-    let contents = scene.step.contents.iter().take(MAX_CONTENTS);
+fn texts<'a>(context: &RuleContext<'a>, origin: Origin) -> impl Iterator<Item = (&'a Content, String)> {
+    let contents = context.step.contents.iter().take(MAX_CONTENTS);
     contents.filter(move |content| content.origin == origin).map(|content| {
         (
             content,
@@ -118,24 +118,24 @@ fn texts<'a>(scene: &Scene<'a>, origin: Origin) -> impl Iterator<Item = (&'a Con
     })
 }
 
-fn tell(rule: RuleId, scene: &Scene<'_>, content: &Content, what: &str) -> Option<Finding> {
-    finding(rule, scene, Sighting::of(content, what, method(scene.step)))
+fn tell(rule: RuleId, context: &RuleContext<'_>, content: &Content, what: &str) -> Option<Finding> {
+    finding(rule, context, FindingSite::of(content, what, method(context.step)))
 }
 
 /// A form that asks the user for a password, a code, a card: the protocol forbids it.
-fn form(scene: &Scene<'_>) -> Option<Finding> {
-    let (content, _) = texts(scene, Origin::ToolOutput).find(|(content, text)| {
+fn form(context: &RuleContext<'_>) -> Option<Finding> {
+    let (content, _) = texts(context, Origin::ToolOutput).find(|(content, text)| {
         let pointer = content.pointer.as_str();
         let asks = pointer.contains("/requestedSchema") || pointer.ends_with("/message");
         // "Never enter a password here."
         asks && asked(&text.replace('_', " ")).has(Asked::Secrets) && !orders::signs_of(text).has(Sign::Forbids)
     })?;
-    tell(RuleId::FormWantsSecret, scene, content, "the form")
+    tell(RuleId::FormWantsSecret, context, content, "the form")
 }
 
 /// Another agent that asks for credentials, for what its caller was told, or for its files.
-fn demand(scene: &Scene<'_>) -> Option<Finding> {
-    let (content, _) = texts(scene, Origin::RemoteAgent).find(|(_, text)| {
+fn demand(context: &RuleContext<'_>) -> Option<Finding> {
+    let (content, _) = texts(context, Origin::RemoteAgent).find(|(_, text)| {
         let demands = |sentence: &str| {
             let signs = orders::signs_of(sentence);
             signs.has(Sign::Act)
@@ -144,22 +144,22 @@ fn demand(scene: &Scene<'_>) -> Option<Finding> {
         };
         text.split(['.', '!', '?', '\n', '。']).any(demands) && !orders::tells_of_attacks(text)
     })?;
-    let mut told = tell(RuleId::ServerWantsTalk, scene, content, "the answer")?;
+    let mut told = tell(RuleId::ServerWantsTalk, context, content, "the answer")?;
     told.confidence = Confidence::Medium;
     Some(told)
 }
 
 /// A completion that asks the model for what was said to it or by other servers.
-fn completion(scene: &Scene<'_>) -> Option<Finding> {
-    let everywhere = scene
+fn completion(context: &RuleContext<'_>) -> Option<Finding> {
+    let everywhere = context
         .step
         .facts
         .iter()
         .any(|fact| fact.kind == FactKind::IncludeContext && fact.text == "allServers");
-    let (content, text) = texts(scene, Origin::ToolOutput).find(|(content, text)| {
+    let (content, text) = texts(context, Origin::ToolOutput).find(|(content, text)| {
         content.form != Form::Key && asked(text).has(Asked::Talk) && !orders::tells_of_attacks(text)
     })?;
-    let mut told = tell(RuleId::ServerWantsTalk, scene, content, "the completion")?;
+    let mut told = tell(RuleId::ServerWantsTalk, context, content, "the completion")?;
     if !(everywhere || asked(&text).has(Asked::Whole)) {
         (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
     }
@@ -167,22 +167,22 @@ fn completion(scene: &Scene<'_>) -> Option<Finding> {
 }
 
 /// A link to, or the reading of, a file that belongs to its owner alone.
-fn private_file(scene: &Scene<'_>) -> Option<Finding> {
-    let contents = scene.step.contents.iter().take(MAX_CONTENTS);
+fn private_file(context: &RuleContext<'_>) -> Option<Finding> {
+    let contents = context.step.contents.iter().take(MAX_CONTENTS);
     let content = contents
         .filter(|content| matches!(content.label.as_deref(), Some("uri")) || content.pointer.as_str().ends_with("/uri"))
         .find(|content| {
             let uri = content.text.to_ascii_lowercase();
             uri.starts_with("file:") && asked(&uri).has(Asked::Files)
         })?;
-    tell(RuleId::LinksPrivateFile, scene, content, "the link")
+    tell(RuleId::LinksPrivateFile, context, content, "the link")
 }
 
 /// Whether the argument that a description is about has an address for a default.
-fn fills_itself_in(scene: &Scene<'_>, content: &Content) -> bool {
+fn fills_itself_in(context: &RuleContext<'_>, content: &Content) -> bool {
     let pointer = content.pointer.as_str();
     let property = pointer.rsplit_once('/').map_or(pointer, |(property, _)| property);
-    let mut values = scene.step.contents_of(Origin::ToolDescription).take(MAX_CONTENTS);
+    let mut values = context.step.contents_of(Origin::ToolDescription).take(MAX_CONTENTS);
     values.any(|value| {
         let place = value.pointer.as_str().strip_prefix(property).unwrap_or_default();
         (place.starts_with("/default") || place.starts_with("/const") || place.starts_with("/enum"))
@@ -191,20 +191,20 @@ fn fills_itself_in(scene: &Scene<'_>, content: &Content) -> bool {
 }
 
 /// An argument that is filled in as a definition wanted it that asked for more than the tool needs.
-fn feeds(scene: &Scene<'_>) -> Option<Finding> {
-    let orders = scene.trail().instructions();
+fn feeds(context: &RuleContext<'_>) -> Option<Finding> {
+    let orders = context.facts().instructions();
     let orders: Vec<&str> = orders
         .filter(|order| order.place.origin == Origin::ToolDescription)
         .map(|order| order.place.pointer.as_str())
         .collect();
-    let content = scene.arguments().find(|content| {
+    let content = context.arguments().find(|content| {
         let Some(label) = content.label.as_deref() else {
             return false;
         };
         let within = format!("/properties/{label}/");
         // What the argument is honestly for is filled in as well: an id, a word.
         let carries = content.text.split_whitespace().count() >= 4
-            || scene
+            || context
                 .echoes
                 .iter()
                 .any(|echo| echo.content == Some(content.id) && echo.standing == Standing::Stranger);
@@ -212,16 +212,16 @@ fn feeds(scene: &Scene<'_>) -> Option<Finding> {
     })?;
     tell(
         RuleId::FeedsDefinition,
-        scene,
+        context,
         content,
         &format!("`{}`", short(content.label.as_deref().unwrap_or_default())),
     )
 }
 
 /// A definition that wants what was said, or a private file, or something that nobody is to be told of.
-fn definitions(scene: &Scene<'_>) -> Vec<Finding> {
+fn definitions(context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for (content, text) in texts(scene, Origin::ToolDescription) {
+    for (content, text) in texts(context, Origin::ToolDescription) {
         if content.form == Form::Key || text.len() < 12 || found.len() >= MAX {
             continue;
         }
@@ -243,7 +243,7 @@ fn definitions(scene: &Scene<'_>) -> Vec<Finding> {
         let asks = text.contains(" ask ") || text.contains("nachfrag") || text.contains("demander");
         let argument = content.pointer.as_str().contains("/properties/");
         // An address that fills itself in, and is not to be spoken of.
-        let sends_itself = hides && fills_itself_in(scene, content);
+        let sends_itself = hides && fills_itself_in(context, content);
         let strong = sends_itself
             || (argument && hides && !asks)
             || (signs.has(Sign::Quiet) && (file || talk))
@@ -254,7 +254,7 @@ fn definitions(scene: &Scene<'_>) -> Vec<Finding> {
         if !(strong || weak) {
             continue;
         }
-        let told = tell(RuleId::DefinitionWantsMore, scene, content, "the definition").map(|mut told| {
+        let told = tell(RuleId::DefinitionWantsMore, context, content, "the definition").map(|mut told| {
             if !strong {
                 (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
             }

@@ -1,7 +1,7 @@
 //! Credentials that come in pieces: the end of a text of an earlier step, and the beginning of one of this step.
 
-use super::scene::Scene;
-use super::{RuleId, Sighting, TextScreener, finding};
+use super::rule_context::RuleContext;
+use super::{FindingSite, RuleId, TextScreener, finding};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, ReasonCode, head};
 use crate::policy::Policy;
 
@@ -14,10 +14,15 @@ const MIN_WORD: usize = 14;
 /// Seams of one step that are looked at closely.
 const MAX: usize = 8;
 
-pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
+pub(super) fn screen(
+    context: &RuleContext<'_>,
+    policy: &Policy,
+    screener: &dyn TextScreener,
+    found: &mut Vec<Finding>,
+) {
     let mut left = MAX;
-    for content in scene.step.contents.iter().filter(|content| carries(scene, content)) {
-        for end in scene.trail().ends().rev() {
+    for content in context.step.contents.iter().filter(|content| carries(context, content)) {
+        for end in context.facts().ends().rev() {
             let Some((joined, seam)) = joined(&end.text, &content.text) else {
                 continue;
             };
@@ -28,26 +33,26 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
             let crosses =
                 |finding: &Finding| is_secret(finding) && finding.span.start < seam && seam < finding.span.end;
             let mut seen = screener
-                .examine(scene.step, Origin::ToolOutput, &joined, policy)
+                .examine(context.step, Origin::ToolOutput, &joined, policy)
                 .into_iter();
             // What is whole already is continued by nothing: the next text begins a word of its own.
             let secret = seen.find(crosses).filter(|_| {
                 let before = joined.get(..seam).unwrap_or_default();
-                let alone = screener.examine(scene.step, Origin::ToolOutput, before, policy);
+                let alone = screener.examine(context.step, Origin::ToolOutput, before, policy);
                 !alone
                     .iter()
                     .any(|finding| is_secret(finding) && finding.span.end == before.len())
             });
             if let Some(secret) = secret {
                 let begin = content.text.len() - content.text.trim_start().len();
-                let sighting = Sighting {
+                let site = FindingSite {
                     content: Some(content.id),
                     pointer: content.pointer.clone(),
                     span: begin..(begin + secret.span.end - seam).min(content.text.len()),
                     what: "",
                     place: &end.place.describe(),
                 };
-                found.extend(finding(RuleId::SplitSecret, scene, sighting));
+                found.extend(finding(RuleId::SplitSecret, context, site));
                 break;
             }
         }
@@ -62,8 +67,8 @@ fn is_secret(finding: &Finding) -> bool {
 }
 
 /// Texts that come in, or go out in a call.
-fn carries(scene: &Scene<'_>, content: &Content) -> bool {
-    let origin = match scene.step.kind {
+fn carries(context: &RuleContext<'_>, content: &Content) -> bool {
+    let origin = match context.step.kind {
         Kind::ToolResult | Kind::McpResponse => Origin::ToolOutput,
         Kind::ToolCall | Kind::McpRequest => Origin::ToolArguments,
         _ => return false,

@@ -48,7 +48,7 @@ impl TextScreener for Expert {
 
 /// A session that is told line by line.
 struct Story {
-    past: Past,
+    past: SessionSnapshot,
     policy: Policy,
     last: Option<(Step, Vec<Finding>)>,
     outcome: Outcome,
@@ -58,7 +58,7 @@ struct Story {
 impl Story {
     fn new() -> Self {
         Self {
-            past: Past::default(),
+            past: SessionSnapshot::default(),
             policy: Policy::standard().unwrap(),
             last: None,
             outcome: Outcome::Allowed,
@@ -171,7 +171,7 @@ impl Story {
         let mut record = StepRecord::new(&step, &Identity::of(&step), settled);
         record.effects = Effects::of(&step, &findings, &Withheld::default(), &self.policy);
         if step.kind == Kind::MemoryStore {
-            let echoes = self.past.trail().taint().look(&step);
+            let echoes = self.past.facts().taint().look(&step);
             let foreign = echoes
                 .iter()
                 .any(|echo| echo.standing == crate::session::taint::Standing::Stranger);

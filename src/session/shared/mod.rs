@@ -32,7 +32,7 @@ use scripts::{BEGIN, RECALL, WRITE};
 use waiting::{Unsent, UpdateMark, Waiting};
 
 use super::store::{AGENTS_LIVE, Marker};
-use super::{AgentKey, AgentPast, Keys, Past, SessionKey, SessionStore, Settings, StepRecord, StoreFailure};
+use super::{AgentKey, AgentPast, Keys, SessionKey, SessionSnapshot, SessionStore, Settings, StepRecord, StoreFailure};
 use crate::model::Gap;
 use crate::shared::{Away, Link, Standing};
 
@@ -54,7 +54,7 @@ pub struct SharedSessions {
 struct Shared {
     link: Link,
     settings: Settings,
-    sessions: moka::sync::Cache<SessionKey, Copied<Past>>,
+    sessions: moka::sync::Cache<SessionKey, Copied<SessionSnapshot>>,
     agents: moka::sync::Cache<AgentKey, Copied<AgentPast>>,
     waiting: Mutex<Waiting>,
     merging: tokio::sync::Mutex<()>,
@@ -95,7 +95,7 @@ impl SharedSessions {
             sessions: moka::sync::Cache::builder()
                 .max_capacity(settings.bytes / 8 * 7)
                 .time_to_idle(settings.time_to_live)
-                .weigher(move |_, copy: &Copied<Past>| weight(copy.value.bytes()))
+                .weigher(move |_, copy: &Copied<SessionSnapshot>| weight(copy.value.bytes()))
                 .build(),
             agents: moka::sync::Cache::builder()
                 .max_capacity(settings.bytes / 8)
@@ -174,7 +174,7 @@ impl Shared {
         Ok(read)
     }
 
-    async fn recalled(&self, session: SessionKey, agent: Option<AgentKey>) -> Arc<Past> {
+    async fn recalled(&self, session: SessionKey, agent: Option<AgentKey>) -> Arc<SessionSnapshot> {
         let names = self.names(session, agent);
         self.end_late().await;
         self.merge(session).await;
@@ -188,12 +188,12 @@ impl Shared {
                     // It is over by the server's time.
                     (true, true) => {
                         self.sessions.invalidate(&session);
-                        Arc::new(Past::default().after(Gap::TooLongAgo))
+                        Arc::new(SessionSnapshot::default().after(Gap::TooLongAgo))
                     }
                     // The server lost its state, or never had the session.
                     (true, false) => match self.sessions.get(&session) {
                         Some(copy) if !copy.tag.is_empty() => Arc::new(copy.value.after(Gap::Apart)),
-                        Some(_) | None if lost => Arc::new(Past::default().after(Gap::Apart)),
+                        Some(_) | None if lost => Arc::new(SessionSnapshot::default().after(Gap::Apart)),
                         Some(copy) => copy.value,
                         None => Arc::default(),
                     },
@@ -204,7 +204,7 @@ impl Shared {
                         match keep_copy(&self.sessions, session, tag, value) {
                             Some(past) if !unread && !lost => past,
                             Some(past) => Arc::new(past.after(Gap::Apart)),
-                            None => Arc::new(Past::default().after(Gap::Apart)),
+                            None => Arc::new(SessionSnapshot::default().after(Gap::Apart)),
                         }
                     }
                 }
@@ -255,7 +255,7 @@ impl Shared {
     async fn append(&self, session: SessionKey, unsent: &Unsent) -> Result<Result<(), Away>, StoreFailure> {
         let names = self.names(session, unsent.agent);
         let live = self.settings.time_to_live;
-        let change = |past: &Past| Some(past.with(unsent.record.clone(), &self.settings));
+        let change = |past: &SessionSnapshot| Some(past.with(unsent.record.clone(), &self.settings));
         let places = Places::of_session(&names, live);
         let written = self.write(&self.sessions, session, places, &unsent.tag, change).await?;
         if written.is_err() {
@@ -381,7 +381,11 @@ where
 }
 
 impl SessionStore for SharedSessions {
-    fn recall(&self, session: SessionKey, agent: Option<AgentKey>) -> BoxFuture<'_, Result<Arc<Past>, StoreFailure>> {
+    fn recall(
+        &self,
+        session: SessionKey,
+        agent: Option<AgentKey>,
+    ) -> BoxFuture<'_, Result<Arc<SessionSnapshot>, StoreFailure>> {
         self.shared.recalled(session, agent).map(Ok).boxed()
     }
 

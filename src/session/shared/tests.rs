@@ -21,7 +21,7 @@ fn user(text: &str) -> Step {
     said(Origin::User, text)
 }
 
-fn steps(past: &Arc<Past>) -> usize {
+fn steps(past: &Arc<SessionSnapshot>) -> usize {
     past.events().count()
 }
 

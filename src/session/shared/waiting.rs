@@ -5,7 +5,7 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 
 use super::scripts::END;
 use super::{Copied, Places, Shared};
-use crate::session::{AgentKey, Past, SessionKey, StepRecord};
+use crate::session::{AgentKey, SessionKey, SessionSnapshot, StepRecord};
 use crate::shared::Away;
 use crate::telemetry::names;
 
@@ -134,7 +134,7 @@ impl Shared {
     }
 
     /// Writes the session as this process knows it to a server that has none; answers whether it had none.
-    async fn put_back(&self, session: SessionKey, copy: &Copied<Past>, unsent: &[Unsent]) -> bool {
+    async fn put_back(&self, session: SessionKey, copy: &Copied<SessionSnapshot>, unsent: &[Unsent]) -> bool {
         let Some(last) = unsent.last() else { return true };
         let names = self.names(session, None);
         let Ok(sealed) = self.encoded(&names.session, copy.value.as_ref()) else {

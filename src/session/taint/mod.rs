@@ -17,7 +17,7 @@
 //! It knows no session, no policy and no rule.
 
 mod capacity;
-mod echo;
+mod hit;
 mod index;
 mod layers;
 mod places;
@@ -27,7 +27,7 @@ mod shingles;
 mod slots;
 mod values;
 
-pub use echo::{Echo, EchoKind, Standing, Sureness};
+pub use hit::{EchoKind, Standing, Sureness, TaintHit};
 pub use index::TaintIndex;
 pub use provenance::Provenance;
 pub use values::ValueKind;

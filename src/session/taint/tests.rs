@@ -29,7 +29,7 @@ fn index(user: &str, read: &[&str]) -> TaintIndex {
     index
 }
 
-fn echoes(index: &TaintIndex, argument: &str) -> Vec<Echo> {
+fn echoes(index: &TaintIndex, argument: &str) -> Vec<TaintHit> {
     index.look(&step_with(Origin::ToolArguments, &[argument]))
 }
 

@@ -7,7 +7,7 @@ use super::{AUTHOR, INSTRUCTED, MAX_BYTES, PLAIN, TaintIndex};
 use crate::model::{Content, ContentId, Kind, Origin, Place, Pointer, Step, head, nearest_double};
 use crate::session::taint::prints::{all_values, stem};
 use crate::session::taint::values::{self, Value, ValueKind};
-use crate::session::taint::{Echo, EchoKind, Provenance, Standing, Sureness, layers, shingles};
+use crate::session::taint::{EchoKind, Provenance, Standing, Sureness, TaintHit, layers, shingles};
 use crate::text::views::Normalized;
 use crate::text::words;
 
@@ -16,7 +16,7 @@ const MAX_ECHOES: usize = 256;
 
 impl TaintIndex {
     /// Everything of a step's body that was read before, in document order.
-    pub fn look(&self, step: &Step) -> Vec<Echo> {
+    pub fn look(&self, step: &Step) -> Vec<TaintHit> {
         let mut echoes = Vec::new();
         if self.places.is_empty() && self.unremembered.is_none() {
             return echoes;
@@ -47,7 +47,7 @@ impl TaintIndex {
         echoes
     }
 
-    fn look_at(&self, content: &Content, text: &str, echoes: &mut Vec<Echo>) {
+    fn look_at(&self, content: &Content, text: &str, echoes: &mut Vec<TaintHit>) {
         let before = echoes.len();
         let normal = Normalized::of(text);
         let text = normal.text();
@@ -65,7 +65,7 @@ impl TaintIndex {
         }
     }
 
-    fn echo(&self, value: &Value, written: &str, content: Option<ContentId>, pointer: &Pointer) -> Option<Echo> {
+    fn echo(&self, value: &Value, written: &str, content: Option<ContentId>, pointer: &Pointer) -> Option<TaintHit> {
         let standing = self.standing(value, written);
         let (first, flags, sureness) = match self.values.get(&value.key) {
             Some(seen) => (self.places.get(usize::from(seen.place))?, seen.flags, Sureness::Seen),
@@ -74,7 +74,7 @@ impl TaintIndex {
             }
             None => return None,
         };
-        Some(Echo {
+        Some(TaintHit {
             kind: EchoKind::Value(value.kind),
             content,
             pointer: pointer.clone(),
@@ -124,7 +124,7 @@ impl TaintIndex {
     }
 
     /// A passage of a text that was read before: two shingles at least.
-    fn passage(&self, content: &Content, text: &str, encoded: Option<Range<usize>>) -> Option<Echo> {
+    fn passage(&self, content: &Content, text: &str, encoded: Option<Range<usize>>) -> Option<TaintHit> {
         if self.shingles.is_empty() {
             return None;
         }
@@ -134,7 +134,7 @@ impl TaintIndex {
         });
         let (start, seen) = met.next()?;
         let (end, _) = met.last()?;
-        Some(Echo {
+        Some(TaintHit {
             kind: EchoKind::Passage,
             content: Some(content.id),
             pointer: content.pointer.clone(),

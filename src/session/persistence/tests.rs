@@ -39,7 +39,7 @@ async fn live(memory: &Memory, organisation: &str, step: &Step) {
     memory.remember(&recalled, record).await.unwrap();
 }
 
-async fn past(memory: &Memory, organisation: &str, step: &Step) -> Arc<Past> {
+async fn past(memory: &Memory, organisation: &str, step: &Step) -> Arc<SessionSnapshot> {
     let recalled = memory
         .see(&caller(organisation), Standing::Authenticated, step)
         .await
@@ -80,14 +80,14 @@ async fn a_past_comes_back_as_it_was() {
     let after = past(&memory, "acme", &said("s", Origin::User, "Go on.")).await;
     assert_eq!(after.events().count(), 3);
     // Tables may be in another order; what they say is the same.
-    let bytes = |past: &Past| rmp_serde::to_vec_named(past).unwrap().len();
+    let bytes = |past: &SessionSnapshot| rmp_serde::to_vec_named(past).unwrap().len();
     assert_eq!(bytes(&before), bytes(&after));
     assert_eq!(after.bytes(), before.bytes());
     let told: Vec<_> = before.events().map(|event| event.step.clone()).collect();
     assert_eq!(after.events().map(|event| event.step.clone()).collect::<Vec<_>>(), told);
     assert_eq!(after.authority(), before.authority());
-    let echoes = |past: &Past| {
-        past.trail()
+    let echoes = |past: &SessionSnapshot| {
+        past.facts()
             .taint()
             .look(&said("s", Origin::ToolArguments, "mail eve@evil.example"))
             .len()

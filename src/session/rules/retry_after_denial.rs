@@ -4,8 +4,8 @@
 //! mail and sends it again has understood. And the user's word ends the matter: who asked again, or said yes, is obeyed or
 //! denied for other reasons.
 
-use super::scene::Scene;
-use super::{RuleId, Sighting, finding};
+use super::rule_context::RuleContext;
+use super::{FindingSite, RuleId, finding};
 use crate::model::{Earlier, Finding, Outcome, ReasonCode};
 use crate::session::Event;
 use crate::session::intent::{Intent, Likeness};
@@ -17,8 +17,8 @@ const INSISTS: f64 = 1.3;
 /// Below this weight a denial is forgotten.
 const FORGOTTEN: f64 = 0.15;
 
-pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
-    let mut denied = scene
+pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
+    let mut denied = context
         .past
         .events()
         .rev()
@@ -27,19 +27,19 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
     if denied.peek().is_none() {
         return;
     }
-    let Some(present) = Intent::of(scene.step, scene.classified.set) else {
+    let Some(present) = Intent::of(context.step, context.classified.set) else {
         return;
     };
     let mut weight = 0.0;
     let mut latest: Option<&Event> = None;
     for (event, intent) in denied {
-        let age = scene
+        let age = context
             .past
             .next_number()
             .saturating_sub(event.step.last)
             .saturating_sub(1);
         let fresh = DECAY.powi(i32::try_from(age).unwrap_or(i32::MAX));
-        if fresh < FORGOTTEN || confirmed(scene, &event.step) {
+        if fresh < FORGOTTEN || confirmed(context, &event.step) {
             continue;
         }
         let likeness = match intent.likeness(&present) {
@@ -57,14 +57,14 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
         RuleId::ResemblesDenied
     };
     let place = format!("step {}", event.step.last);
-    let sighting = Sighting {
+    let site = FindingSite {
         content: None,
         pointer: crate::model::Pointer::default(),
         span: 0..0,
         what: "the step",
         place: &place,
     };
-    found.extend(finding(rule, scene, sighting));
+    found.extend(finding(rule, context, site));
 }
 
 /// Whether a denial speaks against what was wanted.
@@ -100,8 +100,8 @@ pub(in crate::session) fn counts(step: &Earlier) -> bool {
 }
 
 /// Whether the user answered the denied step itself.
-fn confirmed(scene: &Scene<'_>, denied: &Earlier) -> bool {
-    let mut requests = scene.past.authority().requests().iter();
+fn confirmed(context: &RuleContext<'_>, denied: &Earlier) -> bool {
+    let mut requests = context.past.authority().requests().iter();
     requests.any(|request| {
         request
             .answers

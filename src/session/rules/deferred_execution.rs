@@ -10,14 +10,14 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::act::is_harm;
-use super::scene::Scene;
-use super::{RuleId, Sighting, TextScreener, finding};
+use super::rule_context::RuleContext;
+use super::{FindingSite, RuleId, TextScreener, finding};
 use crate::model::{
     Confidence, Content, FileUse, Finding, Kind, Origin, ReasonCode, Severity, ToolClass, Treatment, head,
 };
 use crate::policy::Policy;
 use crate::session::data_file_error::DataFileError;
-use crate::session::taint::{Echo, EchoKind, Standing, ValueKind};
+use crate::session::taint::{EchoKind, Standing, TaintHit, ValueKind};
 use crate::session::words::words;
 
 /// Bytes of a written text that are read.
@@ -33,7 +33,8 @@ const MAX_COMMANDS: usize = 24;
 
 /// The names. INVARIANT: whoever starts the program has called [`check`].
 static NAMES: LazyLock<Result<Names, DataFileError>> = LazyLock::new(|| {
-    toml::from_str(include_str!("later.toml")).map_err(|why| DataFileError::new("rules/later.toml", &why))
+    toml::from_str(include_str!("deferred_execution.toml"))
+        .map_err(|why| DataFileError::new("rules/deferred_execution.toml", &why))
 });
 
 #[derive(Deserialize)]
@@ -48,15 +49,20 @@ pub(super) fn check() -> Result<(), DataFileError> {
     NAMES.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 
-pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScreener, found: &mut Vec<Finding>) {
-    if !matches!(scene.step.kind, Kind::ToolCall | Kind::McpRequest) || scene.classified.reads {
+pub(super) fn screen(
+    context: &RuleContext<'_>,
+    policy: &Policy,
+    screener: &dyn TextScreener,
+    found: &mut Vec<Finding>,
+) {
+    if !matches!(context.step.kind, Kind::ToolCall | Kind::McpRequest) || context.classified.reads {
         return;
     }
-    let Some((path, file_use)) = written(scene, screener) else {
+    let Some((path, file_use)) = written(context, screener) else {
         return;
     };
-    let shell = scene.has(ToolClass::Executes);
-    let texts: Vec<&Content> = scene
+    let shell = context.has(ToolClass::Executes);
+    let texts: Vec<&Content> = context
         .arguments()
         .take(MAX_TEXTS)
         .filter(|content| shell || content.text != path)
@@ -67,49 +73,49 @@ pub(super) fn screen(scene: &Scene<'_>, policy: &Policy, screener: &dyn TextScre
             )
         })
         .collect();
-    let named = scene.trail().taint().user_said_all(name_of(&path));
+    let named = context.facts().taint().user_said_all(name_of(&path));
     // A command is looked at as such already.
     if file_use != FileUse::Steers && !shell {
         let worst = texts
             .iter()
-            .filter_map(|content| Some((*content, harm(scene, content, policy, screener)?)))
+            .filter_map(|content| Some((*content, harm(context, content, policy, screener)?)))
             .max_by_key(|(_, seen)| (seen.severity, seen.confidence));
         if let Some((content, seen)) = worst {
-            found.extend(runs_later(scene, content, &path, &seen));
+            found.extend(runs_later(context, content, &path, &seen));
             return;
         }
     }
     if file_use == FileUse::Steers {
-        let wide = texts.iter().find(|content| widens(scene, content));
+        let wide = texts.iter().find(|content| widens(context, content));
         if let Some(content) = wide {
             let what = format!("the file `{}`", crate::session::taint::short(name_of(&path)));
             found.extend(finding(
                 RuleId::WidensOwnRights,
-                scene,
-                Sighting::of(content, &what, ""),
+                context,
+                FindingSite::of(content, &what, ""),
             ));
             return;
         }
     }
-    let strange = scene
+    let strange = context
         .echoes
         .iter()
         .find(|echo| is_brought_up(echo, file_use, named, shell));
     if let Some(echo) = strange.filter(|echo| texts.iter().any(|content| echo.content == Some(content.id))) {
-        found.extend(persists(scene, echo, &path, named));
+        found.extend(persists(context, echo, &path, named));
     }
 }
 
 /// The file that a call writes, where it runs or steers by itself.
-fn written(scene: &Scene<'_>, screener: &dyn TextScreener) -> Option<(String, FileUse)> {
-    if scene.has(ToolClass::Executes) {
-        return scene.arguments().find_map(|content| {
-            let command = scene.command(content);
+fn written(context: &RuleContext<'_>, screener: &dyn TextScreener) -> Option<(String, FileUse)> {
+    if context.has(ToolClass::Executes) {
+        return context.arguments().find_map(|content| {
+            let command = context.command(content);
             let mut files = command.writes.iter().take(MAX_PATHS);
             files.find_map(|path| Some((path.clone(), use_of(path, screener)?)))
         });
     }
-    let mut paths = scene.arguments().filter(|content| {
+    let mut paths = context.arguments().filter(|content| {
         let path = content.text.trim();
         path.len() <= 256 && !path.contains(char::is_whitespace) && !path.contains("://")
     });
@@ -130,11 +136,11 @@ fn use_of(path: &str, screener: &dyn TextScreener) -> Option<FileUse> {
 }
 
 /// The worst that a text would do, line by line and value by value, as commands.
-fn harm(scene: &Scene<'_>, content: &Content, policy: &Policy, screener: &dyn TextScreener) -> Option<Finding> {
+fn harm(context: &RuleContext<'_>, content: &Content, policy: &Policy, screener: &dyn TextScreener) -> Option<Finding> {
     let text = head(&content.text, MAX_LEN);
     let seen = commands(text)
         .take(MAX_COMMANDS)
-        .flat_map(|command| screener.examine(scene.step, Origin::ToolArguments, head(command, MAX_COMMAND), policy));
+        .flat_map(|command| screener.examine(context.step, Origin::ToolArguments, head(command, MAX_COMMAND), policy));
     seen.filter(|seen| is_harm(seen) && seen.severity >= Severity::High && seen.confidence >= Confidence::Medium)
         .max_by_key(|seen| (seen.severity, seen.confidence))
 }
@@ -174,9 +180,9 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 
 /// Harm in what runs later; certain where it reaches for a place that a text without authority named, weak where the user named all
 /// its places.
-fn runs_later(scene: &Scene<'_>, content: &Content, path: &str, seen: &Finding) -> Option<Finding> {
-    let taint = scene.trail().taint();
-    let places: Vec<&Echo> = scene
+fn runs_later(context: &RuleContext<'_>, content: &Content, path: &str, seen: &Finding) -> Option<Finding> {
+    let taint = context.facts().taint();
+    let places: Vec<&TaintHit> = context
         .echoes
         .iter()
         .filter(|echo| echo.content == Some(content.id) && is_place(echo))
@@ -192,8 +198,8 @@ fn runs_later(scene: &Scene<'_>, content: &Content, path: &str, seen: &Finding) 
     let what = format!("the file `{}`", crate::session::taint::short(name_of(path)));
     let mut told = finding(
         RuleId::RunsLater,
-        scene,
-        Sighting::of(content, &what, &seen.explanation),
+        context,
+        FindingSite::of(content, &what, &seen.explanation),
     )?;
     told.reason = seen.reason.clone();
     let takes = seen.reason == ReasonCode::DataExfiltration && seen.confidence == Confidence::High;
@@ -206,7 +212,7 @@ fn runs_later(scene: &Scene<'_>, content: &Content, path: &str, seen: &Finding) 
     Some(told)
 }
 
-fn is_place(echo: &Echo) -> bool {
+fn is_place(echo: &TaintHit) -> bool {
     matches!(
         echo.kind,
         EchoKind::Value(ValueKind::Url | ValueKind::Host | ValueKind::Email | ValueKind::Account)
@@ -214,7 +220,7 @@ fn is_place(echo: &Echo) -> bool {
 }
 
 /// Rights without bounds in what an agent's settings would be, none of which the user spoke of.
-fn widens(scene: &Scene<'_>, content: &Content) -> bool {
+fn widens(context: &RuleContext<'_>, content: &Content) -> bool {
     let Ok(names) = &*NAMES else { return false };
     let text = head(&content.text, MAX_LEN).to_ascii_lowercase();
     let permits = ["allow", "permission", "approv", "trust", "mode", "sandbox", "skip"]
@@ -222,19 +228,19 @@ fn widens(scene: &Scene<'_>, content: &Content) -> bool {
         .any(|word| text.contains(word));
     permits
         && names.wide.iter().any(|wide| {
-            text.contains(wide.as_str()) && !scene.trail().taint().user_said_all(wide) && !said_widely(scene)
+            text.contains(wide.as_str()) && !context.facts().taint().user_said_all(wide) && !said_widely(context)
         })
 }
 
 /// Whether the user spoke of rights for everything.
-fn said_widely(scene: &Scene<'_>) -> bool {
-    let taint = scene.trail().taint();
+fn said_widely(context: &RuleContext<'_>) -> bool {
+    let taint = context.facts().taint();
     let said = |list: &HashSet<String>| list.iter().any(|word| taint.user_said(word));
     said(&words().everything) && said(&words().leave)
 }
 
 /// Whether something stands in the file only because a text without authority brought it up.
-fn is_brought_up(echo: &Echo, file_use: FileUse, named: bool, shell: bool) -> bool {
+fn is_brought_up(echo: &TaintHit, file_use: FileUse, named: bool, shell: bool) -> bool {
     let workplace = echo.first.classes.has(ToolClass::Executes) && !echo.instructed;
     if echo.standing != Standing::Stranger || (workplace && shell) {
         return false;
@@ -247,22 +253,22 @@ fn is_brought_up(echo: &Echo, file_use: FileUse, named: bool, shell: bool) -> bo
     }
 }
 
-fn persists(scene: &Scene<'_>, echo: &Echo, path: &str, named: bool) -> Option<Finding> {
+fn persists(context: &RuleContext<'_>, echo: &TaintHit, path: &str, named: bool) -> Option<Finding> {
     let what = format!(
         "{} in the file `{}`",
-        scene.name_of(echo),
+        context.name_of(echo),
         crate::session::taint::short(name_of(path))
     );
-    let sighting = Sighting {
+    let site = FindingSite {
         content: echo.content,
         pointer: echo.pointer.clone(),
         span: echo.span.clone(),
         what: &what,
         place: &echo.first.describe(),
     };
-    let mut told = finding(RuleId::PersistsUntrusted, scene, sighting)?;
+    let mut told = finding(RuleId::PersistsUntrusted, context, site)?;
     let ordered = echo.instructed && !echo.plain;
-    if (named && !ordered) || scene.trail().delegates() {
+    if (named && !ordered) || context.facts().delegates() {
         told.confidence = Confidence::Medium;
     }
     Some(told)

@@ -6,7 +6,7 @@
 
 use super::rule_table::rule_of;
 use super::words::words;
-use super::{Past, Trail};
+use super::{SessionFacts, SessionSnapshot};
 use crate::model::{
     Confidence, Content, Finding, Kind, Origin, Place, ReasonCode, Rule, RuleObject, Step, Treatment, Voice, head,
 };
@@ -18,12 +18,17 @@ const MAX_OBJECTS: usize = 64;
 
 /// Lowers the findings about what the user named: none of them settles the step, and each is a weak hint.
 /// `rules` knows the rules of prefilters by their ids.
-pub fn lower<'r>(past: &Past, step: &Step, findings: &mut [Finding], rules: impl Fn(&str) -> Option<&'r Rule> + Copy) {
+pub fn lower<'r>(
+    past: &SessionSnapshot,
+    step: &Step,
+    findings: &mut [Finding],
+    rules: impl Fn(&str) -> Option<&'r Rule> + Copy,
+) {
     let calls = matches!(step.kind, Kind::ToolCall | Kind::McpRequest);
     if !calls || past.authority().voice() != Voice::Heard {
         return;
     }
-    let mut orders = past.trail().instructions();
+    let mut orders = past.facts().instructions();
     let ordered = orders.any(|order| order.confidence > Confidence::Low);
     for finding in findings {
         let Some(rule) = lowerable(finding, rules) else {
@@ -44,7 +49,7 @@ pub fn lower<'r>(past: &Past, step: &Step, findings: &mut [Finding], rules: impl
         } else {
             around(&content.text, finding)
         };
-        if names(past.trail(), text, rule.object) {
+        if names(past.facts(), text, rule.object) {
             finding.suggested = finding.suggested.min(Treatment::Evidence);
             finding.confidence = Confidence::Low;
             finding.explanation = format!("{}; the user named what it is done to", finding.explanation);
@@ -88,7 +93,7 @@ fn lowerable<'r>(finding: &Finding, rules: impl Fn(&str) -> Option<&'r Rule>) ->
 }
 
 /// Whether every object of its kind in a text is one that the user named, and there is one.
-fn names(trail: &Trail, text: &str, object: RuleObject) -> bool {
+fn names(trail: &SessionFacts, text: &str, object: RuleObject) -> bool {
     let tokens = || tokens(text).take(MAX_OBJECTS);
     let said = |token: &str| trail.taint().user_said_all(token);
     let all_said = |is_object: fn(&str) -> bool| {
@@ -117,8 +122,8 @@ fn names(trail: &Trail, text: &str, object: RuleObject) -> bool {
 
 /// Whether a command fetches from a protected address that stands in a text which the user told the agent to follow, and
 /// that does not speak to software.
-fn is_described(past: &Past, content: &Content, step: &Step) -> bool {
-    let trail = past.trail();
+fn is_described(past: &SessionSnapshot, content: &Content, step: &Step) -> bool {
+    let trail = past.facts();
     if !trail.delegates() {
         return false;
     }

@@ -92,7 +92,7 @@ pub struct End {
 
 /// What the rules over a session have to know. Cheap to clone when small; meant to be shared.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Trail {
+pub struct SessionFacts {
     taint: TaintIndex,
     instructions: VecDeque<Arc<Instruction>>,
     requests: VecDeque<Arc<Instruction>>,
@@ -110,7 +110,7 @@ pub struct Trail {
     heard: u32,
 }
 
-impl Trail {
+impl SessionFacts {
     /// Where values and passages were read first.
     pub fn taint(&self) -> &TaintIndex {
         &self.taint

@@ -8,7 +8,7 @@ use crate::model::{ContentId, Pointer};
 
 /// Something of a step that was read before.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Echo {
+pub struct TaintHit {
     /// What it is.
     pub kind: EchoKind,
     /// The content of the step; `None` for a bare number among the arguments.

@@ -28,7 +28,8 @@ use futures_util::future::BoxFuture;
 
 use super::forgotten::Forgotten;
 use super::{
-    AgentKey, AgentPast, Kept, LocalSessions, Past, SessionKey, SessionStore, Settings, StepRecord, StoreFailure,
+    AgentKey, AgentPast, Kept, LocalSessions, SessionKey, SessionSnapshot, SessionStore, Settings, StepRecord,
+    StoreFailure,
 };
 use complaints::Complaints;
 use database::{Database, Row, Table};
@@ -120,7 +121,7 @@ impl KeptSessions {
             Some(past) => Some((past, std::time::Duration::ZERO)),
             None => self.read(Table::Sessions, *key.as_bytes()).await.and_then(|row| {
                 let age = row.age();
-                decoded(&row).map(|past: Past| (Arc::new(past), age))
+                decoded(&row).map(|past: SessionSnapshot| (Arc::new(past), age))
             }),
         };
         if let Some((past, age)) = past {
@@ -151,7 +152,11 @@ fn decoded<T: serde::de::DeserializeOwned>(row: &Row) -> Option<T> {
 }
 
 impl SessionStore for KeptSessions {
-    fn recall(&self, session: SessionKey, agent: Option<AgentKey>) -> BoxFuture<'_, Result<Arc<Past>, StoreFailure>> {
+    fn recall(
+        &self,
+        session: SessionKey,
+        agent: Option<AgentKey>,
+    ) -> BoxFuture<'_, Result<Arc<SessionSnapshot>, StoreFailure>> {
         async move {
             if !self.local.holds(&session).await {
                 self.bring_back(session).await;

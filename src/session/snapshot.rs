@@ -6,10 +6,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::agent::{AgentPast, ToolTable};
+use super::facts::SessionFacts;
 use super::intent::Intent;
-use super::rules::again;
+use super::rules::retry_after_denial;
 use super::step_record::Identity;
-use super::trail::Trail;
 use super::{Authority, Digest, Settings, StepRecord, ToolSeen, approval, first_read, relevance, saved};
 use crate::model::{Earlier, Gap, History, Kind, Origin, Outcome, Step};
 
@@ -41,11 +41,11 @@ pub struct Event {
 
 /// What happened in a session so far. Cheap to clone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Past {
+pub struct SessionSnapshot {
     events: Arc<VecDeque<Arc<Event>>>,
     authority: Authority,
     tools: Arc<ToolTable>,
-    trail: Arc<Trail>,
+    trail: Arc<SessionFacts>,
     /// What is known of the agent is kept by itself.
     #[serde(skip)]
     agent: Arc<AgentPast>,
@@ -56,7 +56,7 @@ pub struct Past {
     gap: Option<Gap>,
 }
 
-impl Default for Past {
+impl Default for SessionSnapshot {
     fn default() -> Self {
         Self {
             events: Arc::default(),
@@ -72,7 +72,7 @@ impl Default for Past {
     }
 }
 
-impl Past {
+impl SessionSnapshot {
     /// Earlier steps that are still remembered, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
         self.events.iter().map(AsRef::as_ref)
@@ -123,7 +123,7 @@ impl Past {
     }
 
     /// What the rules over a session have to know.
-    pub fn trail(&self) -> &Trail {
+    pub fn facts(&self) -> &SessionFacts {
         &self.trail
     }
 
@@ -323,7 +323,7 @@ impl Past {
             .map(|noted| noted.rule.len() + noted.pointer.as_str().len() + 96)
             .sum();
         let bytes = 320 + said + noted + record.call.as_ref().map_or(0, String::len);
-        let intent = again::counts(&told)
+        let intent = retry_after_denial::counts(&told)
             .then(|| Intent::remembered(&told, record.effects.classes))
             .flatten();
         let bytes = bytes + intent.as_ref().map_or(0, Intent::bytes);

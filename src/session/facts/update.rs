@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::{Called, End, FIRST_INSTRUCTIONS, FIRST_REQUESTS, Instruction, Trail, Written};
+use super::{Called, End, FIRST_INSTRUCTIONS, FIRST_REQUESTS, Instruction, SessionFacts, Written};
 use crate::model::{Confidence, Kind, Origin, head};
-use crate::session::asks::{delegates, requests};
 use crate::session::effects::InstructionSpan;
+use crate::session::requests_in_text::{delegates, requests};
 use crate::session::source_text::{KeptText, SourceText};
 use crate::session::taint::{Provenance, plain, stem};
 use crate::session::{LearnedText, StepRecord, approval};
@@ -62,7 +62,7 @@ impl<'a> Notes<'a> {
     }
 }
 
-impl Trail {
+impl SessionFacts {
     pub(super) fn follow(&mut self, number: u32, record: &StepRecord) {
         let told = &record.told;
         let called = match told.kind {

@@ -1,16 +1,16 @@
-//! The scene of a step: what its tool does, what of it was read before, and what the user has to do with it.
+//! The context of a step: what its tool does, what of it was read before, and what the user has to do with it.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use super::Past;
+use super::SessionSnapshot;
 use crate::model::{Content, ContentId, Form, Kind, Origin, Place, Pointer, Step, ToolClass, head};
 use crate::policy::Policy;
-use crate::session::Trail;
+use crate::session::SessionFacts;
 use crate::session::phrases;
-use crate::session::taint::{Echo, EchoKind, Standing};
+use crate::session::taint::{EchoKind, Standing, TaintHit};
 use crate::session::words::words;
 use crate::shell::CommandSummary;
 use crate::tools::{Classified, classes_of_call};
@@ -25,19 +25,19 @@ pub(super) enum Role {
 }
 
 /// A step with all that the rules look at.
-pub(super) struct Scene<'a> {
-    pub(super) past: &'a Past,
+pub(super) struct RuleContext<'a> {
+    pub(super) past: &'a SessionSnapshot,
     pub(super) step: &'a Step,
     pub(super) classified: Classified,
-    pub(super) echoes: Vec<Echo>,
+    pub(super) echoes: Vec<TaintHit>,
     commands: RefCell<HashMap<ContentId, Rc<CommandSummary>>>,
 }
 
 /// Bytes of a command that are read.
 const MAX_COMMAND: usize = 16 * 1024;
 
-impl<'a> Scene<'a> {
-    pub(super) fn of(past: &'a Past, step: &'a Step, policy: &Policy) -> Self {
+impl<'a> RuleContext<'a> {
+    pub(super) fn of(past: &'a SessionSnapshot, step: &'a Step, policy: &Policy) -> Self {
         let looks = match step.kind {
             Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::MemoryStore | Kind::AgentMessage => true,
             Kind::UserMessage
@@ -55,7 +55,7 @@ impl<'a> Scene<'a> {
             step,
             classified: classified.unwrap_or_default(),
             echoes: if looks {
-                past.trail().taint().look(step)
+                past.facts().taint().look(step)
             } else {
                 Vec::new()
             },
@@ -70,8 +70,8 @@ impl<'a> Scene<'a> {
         Rc::clone(commands.entry(content.id).or_insert_with(made))
     }
 
-    pub(super) fn trail(&self) -> &'a Trail {
-        self.past.trail()
+    pub(super) fn facts(&self) -> &'a SessionFacts {
+        self.past.facts()
     }
 
     /// The tool's name, or what stands for one.
@@ -132,7 +132,7 @@ impl<'a> Scene<'a> {
 
     /// Values that somebody else than the user brought up, that name a place or a person, and that stand where the call says
     /// to whom or where.
-    pub(super) fn strange_destinations(&self) -> impl Iterator<Item = &Echo> {
+    pub(super) fn strange_destinations(&self) -> impl Iterator<Item = &TaintHit> {
         self.echoes.iter().filter(|echo| {
             let EchoKind::Value(kind) = echo.kind else { return false };
             kind.is_destination()
@@ -142,7 +142,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The name of the argument in which an echo stands, for an explanation.
-    pub(super) fn name_of(&self, echo: &Echo) -> String {
+    pub(super) fn name_of(&self, echo: &TaintHit) -> String {
         let what = match echo.kind {
             EchoKind::Value(kind) => kind.describe(),
             EchoKind::Passage => "passage",
@@ -160,7 +160,7 @@ impl<'a> Scene<'a> {
 
     /// Whether the user asked to hand something to somebody, in any words.
     pub(super) fn user_asked_to_send(&self) -> bool {
-        let taint = self.trail().taint();
+        let taint = self.facts().taint();
         let elsewhere = phrases::verbs_of(ToolClass::SendsOut);
         words().sending.iter().any(|word| taint.user_said(word))
             || elsewhere.into_iter().any(|verb| taint.user_meant(verb))

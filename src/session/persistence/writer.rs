@@ -10,7 +10,7 @@ use super::complaints::Complaints;
 use super::database::{Database, NewRow, Table};
 use crate::model::Gap;
 use crate::session::store::AGENTS_LIVE;
-use crate::session::{AgentKey, AgentPast, Past, SessionKey};
+use crate::session::{AgentKey, AgentPast, SessionKey, SessionSnapshot};
 use crate::telemetry::names;
 
 /// Sessions, and agents, that may wait to be written. Beyond that the disk does not keep up, and what comes is lost, and counted.
@@ -47,10 +47,10 @@ struct Shared {
 
 #[derive(Default)]
 struct Waiting {
-    sessions: HashMap<SessionKey, Arc<Past>>,
+    sessions: HashMap<SessionKey, Arc<SessionSnapshot>>,
     agents: HashMap<AgentKey, Arc<AgentPast>>,
     /// What is being written; it can be asked for until it is there.
-    under_way: Vec<(SessionKey, Arc<Past>)>,
+    under_way: Vec<(SessionKey, Arc<SessionSnapshot>)>,
     agents_under_way: Vec<(AgentKey, Arc<AgentPast>)>,
     closing: bool,
     losing: bool,
@@ -95,7 +95,12 @@ impl Writer {
     }
 
     /// Puts what was learned before the thread.
-    pub(super) fn write(&self, session: SessionKey, past: Arc<Past>, agent: Option<(AgentKey, Arc<AgentPast>)>) {
+    pub(super) fn write(
+        &self,
+        session: SessionKey,
+        past: Arc<SessionSnapshot>,
+        agent: Option<(AgentKey, Arc<AgentPast>)>,
+    ) {
         let mut waiting = self.shared.lock();
         let full = waiting.sessions.len() >= MAX_WAITING && !waiting.sessions.contains_key(&session);
         if full || self.thread.is_none() {
@@ -117,7 +122,7 @@ impl Writer {
     }
 
     /// A session that is not written yet.
-    pub(super) fn waiting_session(&self, key: &SessionKey) -> Option<Arc<Past>> {
+    pub(super) fn waiting_session(&self, key: &SessionKey) -> Option<Arc<SessionSnapshot>> {
         let waiting = self.shared.lock();
         let under_way = || {
             waiting

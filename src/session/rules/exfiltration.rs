@@ -12,8 +12,8 @@ use std::collections::HashSet;
 
 use super::approvals::claims_consent;
 use super::flow::carries_words;
-use super::scene::{Role, Scene};
-use super::{RuleId, Sighting, finding};
+use super::rule_context::{Role, RuleContext};
+use super::{FindingSite, RuleId, finding};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass, head};
 use crate::session::KeptText;
 use crate::session::taint::{RunWord, opened, run_of, values_of};
@@ -30,19 +30,19 @@ const ENOUGH: usize = 3;
 /// The same of single words of an address, where numbers count twice.
 const ENOUGH_ALONE: usize = 6;
 
-pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
-    match scene.step.kind {
+pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
+    match context.step.kind {
         Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::AgentMessage => {}
         _ => return,
     }
-    let whole = hands_out(scene);
-    let sources: Vec<Source<'_>> = scene.trail().sources().map(Source::of).collect();
+    let whole = hands_out(context);
+    let sources: Vec<Source<'_>> = context.facts().sources().map(Source::of).collect();
     let mut left = MAX_PLACES;
-    for content in scene.step.contents.iter().filter(|content| speaks(content)) {
+    for content in context.step.contents.iter().filter(|content| speaks(content)) {
         let normal = Normalized::of(head(&content.text, MAX_LEN));
         let text = normal.text();
         for place in places(text) {
-            let Some(leaves) = leaves(scene, content, text, &place, whole) else {
+            let Some(leaves) = leaves(context, content, text, &place, whole) else {
                 continue;
             };
             // Each such place is looked for in everything that was kept.
@@ -50,20 +50,20 @@ pub(super) fn screen(scene: &Scene<'_>, found: &mut Vec<Finding>) {
                 return;
             }
             left -= 1;
-            let Some((named, from)) = seen(scene, &sources, &place, &leaves) else {
+            let Some((named, from)) = seen(context, &sources, &place, &leaves) else {
                 continue;
             };
             let what = format!("words of {}", from.place.describe());
-            let sighting = Sighting {
+            let site = FindingSite {
                 content: Some(content.id),
                 pointer: content.pointer.clone(),
                 span: normal.raw_span(place.span.clone()),
                 what: &what,
                 place: &named.place.describe(),
             };
-            let claims = claims_consent(scene, named.place.number);
-            let told = finding(RuleId::CarriedOut, scene, sighting);
-            found.extend(told.map(|told| weighed(scene, content, &place, claims, told)));
+            let claims = claims_consent(context, named.place.number);
+            let told = finding(RuleId::CarriedOut, context, site);
+            found.extend(told.map(|told| weighed(context, content, &place, claims, told)));
             return;
         }
     }
@@ -105,9 +105,15 @@ impl<'a> Source<'a> {
 }
 
 /// Who asked to send something, to whomever, may have meant that place; an address that carries words is no letter.
-fn weighed(scene: &Scene<'_>, content: &Content, place: &Destination<'_>, claims: bool, mut told: Finding) -> Finding {
-    let letter = !place.carries && scene.user_asked_to_send() && !claims;
-    let delegated = scene.trail().delegates() && !claims && content.origin == Origin::ToolArguments;
+fn weighed(
+    context: &RuleContext<'_>,
+    content: &Content,
+    place: &Destination<'_>,
+    claims: bool,
+    mut told: Finding,
+) -> Finding {
+    let letter = !place.carries && context.user_asked_to_send() && !claims;
+    let delegated = context.facts().delegates() && !claims && content.origin == Origin::ToolArguments;
     if letter || delegated {
         (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
     }
@@ -122,21 +128,21 @@ fn speaks(content: &Content) -> bool {
 }
 
 /// Whether everything that the call is given gets to others: it sends, searches, fetches, fills in, or invites somebody.
-fn hands_out(scene: &Scene<'_>) -> bool {
-    if scene.sends_out() || (scene.calls() && carries_words(scene.tool())) {
+fn hands_out(context: &RuleContext<'_>) -> bool {
+    if context.sends_out() || (context.calls() && carries_words(context.tool())) {
         return true;
     }
     let invites = |content: &Content| {
         let label = content.label.as_deref().unwrap_or_default().to_lowercase();
         words().guests.iter().any(|word| label.contains(word.as_str())) && content.text.contains('@')
     };
-    let commands = |content: &Content| scene.has(ToolClass::Executes) && scene.command(content).sends;
-    scene.arguments().any(|content| invites(content) || commands(content))
+    let commands = |content: &Content| context.has(ToolClass::Executes) && context.command(content).sends;
+    context.arguments().any(|content| invites(content) || commands(content))
 }
 
 /// What would get to the place: the whole step where its tool hands it over, else what the address itself carries.
 fn leaves(
-    scene: &Scene<'_>,
+    context: &RuleContext<'_>,
     content: &Content,
     text: &str,
     place: &Destination<'_>,
@@ -148,15 +154,16 @@ fn leaves(
     let mut texts = opened(&own);
     // Words that stand behind percent signs stand there with pluses for spaces.
     texts.push(own.replace('%', " "));
-    let says_where = scene.role(&content.pointer, Some(content.id)) == Role::Other || scene.has(ToolClass::Executes);
-    if whole && (scene.calls() || scene.step.kind == Kind::A2aRequest) && says_where {
-        if scene.has(ToolClass::Executes) {
+    let says_where =
+        context.role(&content.pointer, Some(content.id)) == Role::Other || context.has(ToolClass::Executes);
+    if whole && (context.calls() || context.step.kind == Kind::A2aRequest) && says_where {
+        if context.has(ToolClass::Executes) {
             // What a command hands over by its words; its other words are names of its workplace.
-            texts.extend(scene.command(content).phrases.iter().cloned());
+            texts.extend(context.command(content).phrases.iter().cloned());
             texts.extend(opened(text));
             return Some(texts);
         }
-        for other in scene.arguments().filter(|other| other.id != content.id) {
+        for other in context.arguments().filter(|other| other.id != content.id) {
             let text = head(&other.text, MAX_LEN);
             texts.push(text.to_owned());
             texts.extend(opened(text));
@@ -195,12 +202,12 @@ impl Leaving {
 
 /// Who named the place, and whose words go there, where those are two texts and the user spoke of neither.
 fn seen<'a>(
-    scene: &Scene<'_>,
+    context: &RuleContext<'_>,
     sources: &[Source<'a>],
     place: &Destination<'_>,
     leaves: &[String],
 ) -> Option<(&'a KeptText, &'a KeptText)> {
-    let trail = scene.trail();
+    let trail = context.facts();
     let owner = owned(place.host).to_ascii_lowercase();
     let name = owner.split('.').next().unwrap_or_default();
     let spoken = run_of(name);
@@ -240,15 +247,15 @@ fn seen<'a>(
         let here = kept.place.number == named.place.number && kept.place.pointer == named.place.pointer;
         // What anybody can look up is nobody's secret.
         let open = kept.place.tool.as_deref().is_some_and(carries_words);
-        !here && !open && kept.place.origin != Origin::ToolDescription && shares(scene, source, &leaving, &theirs)
+        !here && !open && kept.place.origin != Origin::ToolDescription && shares(context, source, &leaving, &theirs)
     })?;
     Some((named, from.kept))
 }
 
 /// Whether enough telling words of a text stand in what leaves, which neither the user nor the place's own texts said: words in
 /// a row, or in an address single ones that are names and numbers together.
-fn shares(scene: &Scene<'_>, source: &Source<'_>, leaves: &Leaving, theirs: &HashSet<u64>) -> bool {
-    let taint = scene.trail().taint();
+fn shares(context: &RuleContext<'_>, source: &Source<'_>, leaves: &Leaving, theirs: &HashSet<u64>) -> bool {
+    let taint = context.facts().taint();
     let mut in_a_row: HashSet<u64> = HashSet::new();
     let mut single: HashSet<u64> = HashSet::new();
     let mut numbers: HashSet<u64> = HashSet::new();

@@ -1,4 +1,4 @@
-//! Leaning: what follows from a probability, by the thresholds of the policy, else of the model.
+//! The decision that follows from a probability, by the thresholds of the policy, else of the model.
 
 use super::may_allow::MayAllow;
 use super::model::Head;
@@ -6,7 +6,7 @@ use crate::policy::Thresholds;
 
 /// What the scorer makes of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Leaning {
+pub enum ScorerDecision {
     /// Plainly harmless.
     Allow,
     /// Most likely an attack: denied where no model can be asked, a suspicion where one can.
@@ -15,13 +15,13 @@ pub enum Leaning {
     Unsure,
 }
 
-impl Leaning {
+impl ScorerDecision {
     /// The name in records and metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Leaning::Allow => "allow",
-            Leaning::Deny => "deny",
-            Leaning::Unsure => "unsure",
+            ScorerDecision::Allow => "allow",
+            ScorerDecision::Deny => "deny",
+            ScorerDecision::Unsure => "unsure",
         }
     }
 
@@ -30,11 +30,11 @@ impl Leaning {
         let allow_below = thresholds.allow_below.unwrap_or(head.allow_below);
         let deny_above = thresholds.deny_above.unwrap_or(head.deny_above);
         if probability >= deny_above && deny_above < 1.0 {
-            Leaning::Deny
+            ScorerDecision::Deny
         } else if probability <= allow_below && allow_below > 0.0 && may_allow == MayAllow::Yes {
-            Leaning::Allow
+            ScorerDecision::Allow
         } else {
-            Leaning::Unsure
+            ScorerDecision::Unsure
         }
     }
 }
