@@ -50,7 +50,10 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     start_logging(&config, Quiet::Yes)?;
     let input = input::requests(&arguments.file)?;
     let mut limits = config.wire;
-    limits.max_body_bytes = limits.max_body_bytes.max(input.len());
+    // A step made of a log carries what the agent is told beside its own words.
+    limits.max_body_bytes = limits
+        .max_body_bytes
+        .max(input.len().saturating_mul(4).saturating_add(4096));
     let mut documents = Vec::new();
     for document in self::documents(&input)? {
         documents.extend(steps_of(document, &limits)?);

@@ -9,17 +9,26 @@ use similar::TextDiff;
 use super::output::say;
 
 /// Larger settings are none.
-const MAX_SIZE: u64 = 64 * 1024 * 1024;
+const MAX_SIZE: u64 = 16 * 1024 * 1024;
 
 /// The text of a file; `None` where there is none.
 pub(super) fn read(file: &Path) -> anyhow::Result<Option<String>> {
+    read_up_to(file, MAX_SIZE)
+}
+
+/// The note of what was changed in a file: it holds the file before and after.
+pub(super) fn read_note(file: &Path) -> anyhow::Result<Option<String>> {
+    read_up_to(file, 8 * MAX_SIZE)
+}
+
+fn read_up_to(file: &Path, bytes: u64) -> anyhow::Result<Option<String>> {
     let told = || format!("{}: cannot be read", file.display());
     match std::fs::metadata(file) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(error).with_context(told),
         Ok(metadata) => anyhow::ensure!(
-            metadata.len() <= MAX_SIZE,
-            "{}: it is larger than settings are",
+            metadata.len() <= bytes,
+            "{}: it is larger than settings are ({bytes} bytes)",
             file.display()
         ),
     }

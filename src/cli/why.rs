@@ -226,7 +226,10 @@ fn ways(record: &KeptRecord) -> Vec<String> {
             "nobody could decide: `guardian doctor` tells why; `[posture]` in the policy says what happens meanwhile"
                 .to_owned(),
         ),
-        "local" => ways.push("the trained scorer decided: raise `deny_above` in `[local_judge.thresholds]`".to_owned()),
+        "local" => ways.push(
+            "the trained scorer decided: raise `deny_above` in `[local_judge.thresholds.default]` of the policy"
+                .to_owned(),
+        ),
         "judge" | "cache" => ways.push(
             "the judge decided: write into `guidance` what is usual here, or name such steps in `[[harmless]]`"
                 .to_owned(),
@@ -243,10 +246,11 @@ fn ways(record: &KeptRecord) -> Vec<String> {
             rules.push(&finding.rule);
         }
     }
-    for rule in rules.iter().take(3) {
+    if !rules.is_empty() {
         ways.push(format!(
-            "`[[treatments]]` with `rules = [\"{rule}\"]` and `treatment = \"evidence\"`, or `[[modes]]` with `mode = \"observe\"` \
-             (`guardian rules explain {rule}`)"
+            "in the policy, `[[modes]]` with `mode = \"observe\"`, or `[[treatments]]` with `treatment = \"ignore\"`, each with `rules = {rules:?}` \
+             (`guardian rules explain {}` says what one means)",
+            rules.first().copied().unwrap_or_default()
         ));
     }
     ways

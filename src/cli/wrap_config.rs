@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 use super::output::say;
-use super::settings_file::{change, read, replace};
+use super::settings_file::{change, read, read_note, replace};
 use super::{Ended, alone, hook, printable};
 use crate::hook::wrap::{self, Client, Command, Folders, Form, Headers, Kind, Server};
 
@@ -232,7 +232,7 @@ fn note_file(file: &Path) -> anyhow::Result<PathBuf> {
 
 fn note_of(file: &Path) -> anyhow::Result<Option<Note>> {
     let kept = note_file(file)?;
-    let Some(text) = read(&kept)? else { return Ok(None) };
+    let Some(text) = read_note(&kept)? else { return Ok(None) };
     let note: Note = serde_json::from_str(&text)
         .with_context(|| format!("{}: expected a note of `guardian wrap-config`", kept.display()))?;
     Ok(Some(note).filter(|note| note.file == file))

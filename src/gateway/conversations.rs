@@ -165,15 +165,17 @@ pub(super) fn next(before: Digest, said: &Said) -> Digest {
     };
     match said {
         Said::Words { who, parts } => {
+            add("words");
             add(&format!("{who:?}"));
             // Agents write one text as a string or as a part.
             let texts: String = parts.iter().filter_map(|part| part.value.as_str()).collect();
             add(texts.trim());
         }
-        Said::Call(call) => [&call.id, &call.name, &call.arguments.write()]
+        Said::Call(call) => ["call", &call.id, &call.name, &call.arguments.write()]
             .into_iter()
-            .for_each(|text| add(text)),
+            .for_each(add),
         Said::Result(result) => {
+            add("result");
             add(&result.id);
             result.parts.iter().for_each(|part| add(&part.value.write()));
         }

@@ -77,7 +77,7 @@ impl Answerer {
 }
 
 /// What an AOS answer says of an event.
-fn ruling(event: &Event, answer: &Value, id: &str, posture: OnFailure) -> Ruling {
+pub fn ruling(event: &Event, answer: &Value, id: &str, posture: OnFailure) -> Ruling {
     if let Some(error) = answer.get("error") {
         let why = error.get("message").and_then(Value::as_str).unwrap_or("an error");
         return match error.get("code").and_then(Value::as_i64) {

@@ -26,9 +26,10 @@ mod ruling;
 mod settings;
 pub mod wrap;
 
-pub use ask::{Answerer, Server};
+pub use ask::{Answerer, Server, ruling};
 pub use event::{Event, Unreadable};
 pub use program::{Home, Program};
+pub use question::question;
 pub use ruling::{OnFailure, Ruling};
 pub use settings::{Hooked, SettingsError, install, installed, uninstall};
 

@@ -6,7 +6,7 @@ use super::event::{Call, Event, Moment};
 use super::program::Program;
 
 /// An AOS request about an event; `None` where there is nothing to judge.
-pub(super) fn question(program: &Program, event: &Event, id: &str) -> Option<Value> {
+pub fn question(program: &Program, event: &Event, id: &str) -> Option<Value> {
     let context = json!({
         "agent": {"id": program.name, "name": program.title},
         "session": {"id": format!("{}:{}", program.name, event.session)},

@@ -10,9 +10,7 @@ use super::screen::Screened;
 use crate::local::{
     GroundKind, MayAllow, Mode, Score, Scored, ScorerDecision, StepRole, TrainingFeatures, Unread, Vocabulary,
 };
-use crate::model::{
-    Confidence, Finding, Moved, Opinion, ReasonCode, Screening, Severity, Standing, Step, Treatment, View,
-};
+use crate::model::{Confidence, Finding, Moved, Opinion, ReasonCode, Severity, Standing, Step, Treatment, View};
 use crate::session::{SessionSnapshot, Snapshot};
 use crate::telemetry::names;
 
@@ -36,7 +34,7 @@ impl Examiner {
         let mode = self.organisation.local_judge;
         let scorer = self.scorer.as_ref().filter(|_| mode != Mode::Off)?;
         let (policy, step) = (self.policy(), &screened.step);
-        let Screening { findings, coverage } = screened.screening();
+        let (findings, coverage) = (&*screened.weighed(), &screened.screening().coverage);
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(StepRole::of(step.kind));
         let may_allow = match beside {
@@ -91,7 +89,7 @@ impl Examiner {
             return false;
         }
         let (policy, step) = (self.policy(), &modified.step);
-        let Screening { findings, coverage } = modified.screening();
+        let (findings, coverage) = (&*modified.weighed(), &modified.screening().coverage);
         let scored = Scored {
             step,
             past,
@@ -119,7 +117,7 @@ impl Examiner {
     ) -> TrainingFeatures {
         let recalled = snapshot.seen_by(&step);
         let screened = self.screen(step, recalled.past());
-        let Screening { findings, coverage } = screened.screening();
+        let (findings, coverage) = (&*screened.weighed(), &screened.screening().coverage);
         let scored = Scored {
             step: &screened.step,
             past: recalled.past(),

@@ -1,5 +1,6 @@
 //! Screen: prefilters on every content, and what the organisation's policy makes of what they saw.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::Organisation;
@@ -150,6 +151,21 @@ impl Screened {
             &self.step,
             self.screening.findings.iter().zip(self.said.iter().copied()),
             self.in_names.iter().map(String::as_str),
+        )
+    }
+
+    /// What was seen and not set aside.
+    pub(super) fn weighed(&self) -> Cow<'_, [Finding]> {
+        let findings = &self.screening.findings;
+        if self.said == self.treatments {
+            return Cow::Borrowed(findings);
+        }
+        let pairs = findings.iter().zip(self.said.iter().zip(&self.treatments));
+        Cow::Owned(
+            pairs
+                .filter(|(_, (said, treatment))| said == treatment)
+                .map(|(finding, _)| finding.clone())
+                .collect(),
         )
     }
 

@@ -23,6 +23,7 @@ rule_keys! {
         MissingArgument = "missing_argument",
         ArgumentType = "argument_type",
         DuplicateArgument = "duplicate_argument",
+        UnreadableArguments = "unreadable_arguments",
     }
 }
 
@@ -80,6 +81,10 @@ impl Prefilter for Tool {
         let definition = declared.iter().find(|tool| is_same(tool, &call.tool));
         if is_forbidden(call, definition, policy) {
             found.push(self.on_name(Fault::NotAllowed, step, call));
+        }
+        if let Some(pointer) = arguments::unreadable(call, definition) {
+            let rule = self.rules.rule(Fault::UnreadableArguments);
+            found.push(rule.on_step(pointer, rule.title.clone()));
         }
         match definition {
             Some(definition) => {
@@ -140,9 +145,12 @@ impl Tool {
 
 fn is_forbidden(call: &ToolCall, definition: Option<&Definition>, policy: &Policy) -> bool {
     let plain = plain(&call.tool);
+    // Some programs find their tools in any case, and behind blanks.
+    let folded = plain.trim().to_lowercase();
     let names = [
         Some(call.tool.as_str()),
         Some(plain.as_str()),
+        Some(folded.as_str()),
         definition.map(|tool| tool.id.as_str()),
         definition.map(|tool| tool.name.as_str()),
     ];

@@ -15,6 +15,7 @@ mod connections;
 mod encoding;
 mod follow;
 mod health;
+mod hook;
 mod judge;
 mod listen;
 mod metrics;
@@ -418,6 +419,10 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/aos", post(steps::answer).fallback(refuse_all_but("POST")))
         .route(PATH_WITH_SLASH, post(steps::answer).fallback(refuse_all_but("POST")))
         .route("/v1/judge", post(judge::answer).fallback(refuse_all_but("POST")))
+        .route(
+            "/hook/claude-code",
+            post(hook::claude_code).fallback(refuse_all_but("POST")),
+        )
         .route("/healthz", get(health::alive).fallback(refuse_all_but("GET, HEAD")))
         .route("/readyz", get(health::ready).fallback(refuse_all_but("GET, HEAD")))
         .route("/metrics", get(metrics::answer).fallback(refuse_all_but("GET, HEAD")))

@@ -784,14 +784,106 @@ async fn fragments_that_clients_read_in_two_ways_end_the_stream() {
     };
     let call =
         |name: &str| json!({"tool_calls": [{"index": 0, "id": "c", "function": {"name": name, "arguments": "{}"}}]});
-    let events = vec![chunk(call("ls")), chunk(call("rm")), "data: [DONE]\n\n".to_owned()];
-    let model = Agent::answering(move |_| Answers::Events(events.clone())).await;
-    let guardian = gateway(&model, "openai", "").await;
-    let (_, text) = post(&Caller::of(&guardian), Api::Chat, &Api::Chat.ask("Which files?", true)).await;
-    assert!(
-        !text.contains("\"rm\"") && text.contains("do not fit together"),
-        "{text}"
-    );
+    let fails = json!({"id": "x", "error": false, "choices": [{"index": 0, "delta": call("rm")}]});
+    let odd = [
+        vec![chunk(call("ls")), chunk(call("rm"))],
+        vec![chunk(call("rm")), chunk(json!({"tool_calls": {}}))],
+        vec![
+            chunk(call("rm")),
+            chunk(json!({"tool_calls": [{"index": 0, "function": {"arguments": 0}}]})),
+        ],
+        vec![format!("data: {fails}\n\n")],
+    ];
+    for mut events in odd {
+        events.push("data: [DONE]\n\n".to_owned());
+        let model = Agent::answering(move |_| Answers::Events(events.clone())).await;
+        let guardian = gateway(&model, "openai", "").await;
+        let (_, text) = post(&Caller::of(&guardian), Api::Chat, &Api::Chat.ask("Which files?", true)).await;
+        assert!(
+            !text.contains("\"rm\"") && text.contains("do not fit together"),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn blocks_that_clients_read_in_two_ways_end_the_stream() {
+    let event = |value: Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap());
+    let start = |content: Value| {
+        let message = json!({"id": "m", "type": "message", "role": "assistant", "content": content, "model": "m"});
+        event(json!({"type": "message_start", "message": message}))
+    };
+    let block = json!({"type": "tool_use", "id": "t", "name": "rm", "input": {}});
+    let begin = event(json!({"type": "content_block_start", "index": 0, "content_block": block}));
+    let delta = json!({"type": "input_json_delta", "partial_json": "{\"path\": \"/\"}"});
+    let piece = event(json!({"type": "content_block_delta", "index": 0, "delta": delta}));
+    let stop = event(json!({"type": "content_block_stop", "index": 0}));
+    let end = event(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}));
+    let odd = [
+        vec![
+            start(json!([])),
+            begin.clone(),
+            stop.clone(),
+            start(json!([])),
+            end.clone(),
+        ],
+        vec![start(json!([block.clone()])), end.clone()],
+        vec![
+            start(json!([])),
+            begin.clone(),
+            stop.clone(),
+            piece.clone(),
+            end.clone(),
+        ],
+        vec![start(json!([])), begin.clone(), piece.clone(), end.clone()],
+        vec![start(json!([])), begin, piece, stop.clone(), stop, end],
+    ];
+    for mut events in odd {
+        events.push(event(json!({"type": "message_stop"})));
+        let model = Agent::answering(move |_| Answers::Events(events.clone())).await;
+        let guardian = gateway(&model, "anthropic", "").await;
+        let (_, text) = post(
+            &Caller::of(&guardian),
+            Api::Messages,
+            &Api::Messages.ask("Which files?", true),
+        )
+        .await;
+        assert!(
+            !text.contains("\"rm\"") && text.contains("do not fit together"),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_judged_whatever_type_its_message_names_and_however_its_arguments_are_written() {
+    let harm = json!({"command": HARM}).to_string();
+    let forms = [
+        harm.clone(),
+        json!(harm).to_string(),
+        harm.trim_end_matches('}').to_owned(),
+        harm.replace('}', ",}"),
+        harm.replace('}', ",\"n\":NaN}"),
+        format!("\u{feff}{harm}"),
+        harm.replace('"', "'"),
+        json!(HARM).to_string(),
+    ];
+    let types = ["message", "reasoning", "x_output", "mcp_call", "tool_use"];
+    for (kind, arguments) in types
+        .iter()
+        .flat_map(|kind| forms.iter().map(move |form| (*kind, form.clone())))
+    {
+        let call = json!({"id": "c", "type": "function", "function": {"name": "bash", "arguments": arguments}});
+        let message = json!({"type": kind, "role": "assistant", "content": null, "tool_calls": [call]});
+        let answer = json!({"choices": [{"index": 0, "message": message, "finish_reason": "tool_calls"}]});
+        let model = Agent::answering(move |_| Answers::Json(answer.clone())).await;
+        let guardian = gateway(&model, "openai", "").await;
+        let (_, text) = post(&Caller::of(&guardian), Api::Chat, &Api::Chat.ask("Which files?", false)).await;
+        assert!(
+            text.contains("[guardian] ") && !text.contains("evil.example"),
+            "{kind} {arguments} {text}"
+        );
+    }
 }
 
 #[tokio::test]

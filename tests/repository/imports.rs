@@ -52,7 +52,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     ("gateway", &["model", "wire", "pipeline", "telemetry", "work"]),
     ("hook", &["model", "wire", "pipeline"]),
-    ("server", &["model", "wire", "pipeline", "telemetry", "work"]),
+    ("server", &["model", "wire", "pipeline", "hook", "telemetry", "work"]),
     (
         "eval",
         &["model", "wire", "policy", "prompt", "llm", "judge", "local", "pipeline"],
@@ -181,7 +181,7 @@ const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     ("llm", &["retry", "transport"]),
     ("prefilter", &["hidden_text", "injected_instruction"]),
     ("session", &["agent", "step_record"]),
-    ("session", &["past", "relevance", "rules", "store"]),
+    ("session", &["relevance", "rules", "snapshot", "store"]),
     ("wire", &["a2a", "aos", "draft", "mcp", "part", "wrapping", "zone"]),
     ("wire", &["decode", "original", "walk"]),
 ];

@@ -15,6 +15,8 @@ pub(super) struct Assembled {
     pub(super) head: Json,
     /// Arguments of a call of Messages that are not whole.
     partial: String,
+    /// Whether a block of Messages was begun and not ended.
+    open: bool,
     /// Items of Responses that are whole.
     done: Vec<Json>,
     /// Items of Responses that were begun.
@@ -38,6 +40,11 @@ pub(super) enum Step {
     Fails,
 }
 
+/// Calls of a message, or blocks of an answer, at most.
+const MAX_PIECES: usize = 1024;
+/// Members of a message of Messages that its last event does not say.
+const SAID_BEFORE: [&str; 5] = ["id", "type", "role", "model", "content"];
+
 /// A stream that a client would understand in another way than it was judged.
 const ODD: &str = "the model behind the gateway sent events that do not fit together";
 
@@ -48,6 +55,7 @@ impl Assembled {
             answer: Json::Null,
             head: Json::Null,
             partial: String::new(),
+            open: false,
             done: Vec::new(),
             begun: 0,
             told: BTreeMap::new(),
@@ -101,7 +109,8 @@ impl Assembled {
 
     fn add_chunk(&mut self, chunk: &Json) -> Result<Step, &'static str> {
         if chunk.get("error").is_some_and(|error| *error != Json::Null) {
-            return Ok(Step::Fails);
+            let says_more = chunk.get("choices").is_some_and(|choices| !choices.items().is_empty());
+            return if says_more { Err(ODD) } else { Ok(Step::Fails) };
         }
         if self.answer == Json::Null {
             let Json::Object(members) = chunk else { return Err(ODD) };
@@ -149,11 +158,12 @@ impl Assembled {
     fn add_block_event(&mut self, event: &Json) -> Result<Step, &'static str> {
         let kind = event.str_of("type").unwrap_or_default();
         if kind == "message_start" {
-            self.answer = event
-                .get("message")
-                .filter(|message| message.is_object())
-                .ok_or(ODD)?
-                .clone();
+            let message = event.get("message").filter(|message| message.is_object()).ok_or(ODD)?;
+            let is_empty = message.get("content").is_none_or(|content| content.items().is_empty());
+            if self.answer != Json::Null || !is_empty {
+                return Err(ODD);
+            }
+            self.answer = message.clone();
             return Ok(Step::Says);
         }
         let at = event.get("index").and_then(number);
@@ -165,9 +175,10 @@ impl Assembled {
             "error" => Ok(Step::Fails),
             "content_block_start" => {
                 let (blocks, block) = (blocks.ok_or(ODD)?, event.get("content_block").ok_or(ODD)?);
-                if at != Some(blocks.len()) {
+                if at != Some(blocks.len()) || self.open || blocks.len() >= MAX_PIECES {
                     return Err(ODD);
                 }
+                self.open = true;
                 blocks.push(block.clone());
                 self.partial.clear();
                 let acts = block.str_of("type").and_then(chat::run_by) == Some(RunBy::Agent);
@@ -175,7 +186,7 @@ impl Assembled {
             }
             "content_block_delta" => {
                 let blocks = blocks.take().ok_or(ODD)?;
-                let is_last = at.is_some_and(|at| at + 1 == blocks.len());
+                let is_last = self.open && at.is_some_and(|at| at + 1 == blocks.len());
                 let (block, delta) = (
                     blocks.last_mut().filter(|_| is_last).ok_or(ODD)?,
                     event.get("delta").ok_or(ODD)?,
@@ -190,6 +201,9 @@ impl Assembled {
                 Ok(Step::Says)
             }
             "content_block_stop" => {
+                if !std::mem::take(&mut self.open) {
+                    return Err(ODD);
+                }
                 let partial = std::mem::take(&mut self.partial);
                 let block = blocks.and_then(|blocks| blocks.last_mut()).ok_or(ODD)?;
                 if !partial.is_empty() {
@@ -199,13 +213,17 @@ impl Assembled {
                 Ok(Step::Says)
             }
             "message_delta" => {
+                if self.open {
+                    return Err(ODD);
+                }
                 if let Some(Json::Object(members)) = event.get("delta") {
-                    members
-                        .iter()
-                        .for_each(|(name, value)| self.answer.set(name, value.clone()));
+                    // What a message is and holds was said before.
+                    let members = members.iter().filter(|(name, _)| !SAID_BEFORE.contains(&name.as_str()));
+                    members.for_each(|(name, value)| self.answer.set(name, value.clone()));
                 }
                 Ok(Step::Holds)
             }
+            "message_stop" if self.open => Err(ODD),
             "message_stop" => Ok(Step::Ends),
             _ => Ok(Step::Says),
         }
@@ -311,6 +329,7 @@ fn merge(whole: &mut Json, delta: &Json) -> Result<(), &'static str> {
                 merge_items(&mut items, more)?;
                 whole.set(name, Json::Array(items));
             }
+            (Some(Json::Text(_) | Json::Object(_) | Json::Array(_)), _) => return Err(ODD),
             (_, value) => whole.set(name, value.clone()),
         }
     }
@@ -320,6 +339,9 @@ fn merge(whole: &mut Json, delta: &Json) -> Result<(), &'static str> {
 fn merge_items(items: &mut Vec<Json>, more: &[Json]) -> Result<(), &'static str> {
     for item in more {
         let begins = item.str_of("id").is_some_and(|id| !id.is_empty());
+        if items.len() > MAX_PIECES {
+            return Err(ODD);
+        }
         let at = index_of(item);
         let known = items.iter().position(|known| index_of(known) == at);
         match (at, known) {

@@ -108,6 +108,9 @@ impl Following {
     }
 }
 
+/// Bytes of the events of one answer, in largest messages: events repeat what was said before.
+const MAX_MESSAGES: usize = 4;
+
 impl Follow for Following {
     async fn take(&mut self, event: Event, waiting: usize) -> Result<Vec<Event>, Vec<Event>> {
         if self.ended {
@@ -128,6 +131,9 @@ impl Follow for Following {
             .await;
         if let Err(fault) = room {
             return Err(self.broken(&fault.to_string()));
+        }
+        if self.taken > MAX_MESSAGES * self.route.settings.max_message_bytes {
+            return Err(self.broken("the model behind the gateway sends without end"));
         }
         let value = match self.route.parse(event.data.as_bytes()) {
             Ok(value) if value.is_object() => value,

@@ -3,7 +3,6 @@
 
 use super::asking::Judge;
 use super::message::Message;
-use super::pins::Standing;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::Says;
 use crate::gateway::json::Json;
@@ -85,14 +84,20 @@ async fn hide_unpinned(judge: &Judge<'_>, answer: &mut Json) -> Result<(), Denia
     let standings = noting
         .map_err(|error| unknown(error.to_string()))?
         .map_err(|error| unknown(error.to_string()))?;
+    let mut seen = std::collections::HashSet::new();
     tools.retain(|tool| {
         let name = tool.str_of("name").unwrap_or_default();
         let standing = standings
             .iter()
             .find(|(noted, _)| noted == name)
             .map(|(_, standing)| *standing);
-        let Some(why) = standing.and_then(Standing::hides) else {
-            return true;
+        let why = match standing {
+            _ if !seen.insert(name.to_owned()) => "Two tools have this name.",
+            None => "The definition of this tool cannot be compared with one that was approved.",
+            Some(standing) => match standing.hides() {
+                Some(why) => why,
+                None => return true,
+            },
         };
         tracing::warn!(tool = name, "a tool is hidden: {why}");
         let denial = Denial::undecided(Stage::Request, "tool_poisoning", why);

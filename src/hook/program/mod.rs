@@ -76,6 +76,9 @@ impl Program {
         opencode::PROGRAM,
     ];
 
+    /// Claude Code, whose hooks also come over HTTP.
+    pub const CLAUDE_CODE: &'static Self = &claude_code::PROGRAM;
+
     /// The program of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         Self::ALL.iter().find(|program| program.name == name)

@@ -118,7 +118,17 @@ impl Reader {
     fn message(&mut self, one: &Json, at: &Place) {
         let kind = one.str_of("type").unwrap_or_default();
         // What is an item by its type is one, whatever else it says.
-        let is_item = run_by(kind).is_some() || kind.ends_with("_output") || kind == "reasoning";
+        let has = |name: &str| one.get(name).is_some();
+        let carries_calls = has("tool_calls") || has("function_call");
+        let is_item = match run_by(kind) {
+            Some(_) => {
+                !carries_calls
+                    && !one
+                        .get("content")
+                        .is_some_and(|content| matches!(content, Json::Array(_)))
+            }
+            None => (kind.ends_with("_output") || kind == "reasoning") && !carries_calls && !has("role"),
+        };
         let speaks = ["role", "content", "tool_calls", "function_call"]
             .iter()
             .any(|name| one.get(name).is_some());
@@ -397,6 +407,11 @@ fn parsed(arguments: &Json) -> Json {
         Json::Text(text) if text.trim().is_empty() => Json::Null,
         Json::Text(text) => match Json::parse(text.as_bytes(), depth, values) {
             Ok(found @ (Json::Object(_) | Json::Array(_))) => found,
+            // Some models write it twice as a text; some programs read it twice.
+            Ok(Json::Text(inner)) => match Json::parse(inner.as_bytes(), depth, values) {
+                Ok(found @ Json::Object(_)) => found,
+                Ok(_) | Err(_) => arguments.clone(),
+            },
             Ok(_) | Err(_) => arguments.clone(),
         },
         other => other.clone(),
