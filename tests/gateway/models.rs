@@ -162,15 +162,16 @@ impl Api {
                 let mut events = vec![json!({"type": "response.created", "response": begun})];
                 for (at, item) in answer["output"].as_array().unwrap().iter().enumerate() {
                     events.push(json!({"type": "response.output_item.added", "output_index": at, "item": item}));
-                    let kind = if item["type"] == "message" {
-                        "output_text"
-                    } else {
-                        "function_call_arguments"
+                    let told = match item["type"].as_str().unwrap() {
+                        "message" => Some(("output_text", text)),
+                        "function_call" => Some(("function_call_arguments", item["arguments"].as_str().unwrap())),
+                        _ => None,
                     };
-                    let said = item["arguments"].as_str().unwrap_or(text);
-                    events.extend(pieces(said).map(
-                        |piece| json!({"type": format!("response.{kind}.delta"), "output_index": at, "delta": piece}),
-                    ));
+                    for (kind, said) in told {
+                        events.extend(pieces(said).map(
+                            |piece| json!({"type": format!("response.{kind}.delta"), "output_index": at, "delta": piece}),
+                        ));
+                    }
                     events.push(json!({"type": "response.output_item.done", "output_index": at, "item": item}));
                 }
                 events.push(json!({"type": "response.completed", "response": answer}));
@@ -853,6 +854,80 @@ async fn blocks_that_clients_read_in_two_ways_end_the_stream() {
             "{text}"
         );
     }
+}
+
+#[tokio::test]
+async fn items_that_clients_read_in_two_ways_end_the_stream() {
+    let event = |value: Value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap());
+    let call = |name: &str, arguments: &str| json!({"type": "function_call", "id": "f", "call_id": "c", "name": name, "arguments": arguments});
+    let told = |what: &str, item: &Value| {
+        event(json!({"type": format!("response.output_item.{what}"), "output_index": 0, "item": item}))
+    };
+    let piece = |text: &str| {
+        let kind = "response.function_call_arguments.delta";
+        event(json!({"type": kind, "output_index": 0, "delta": text}))
+    };
+    let end = |output: Value| event(json!({"type": "response.completed", "response": {"id": "r", "output": output}}));
+    let words = json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Fine."}]});
+    let begun = event(json!({"type": "response.created", "response": {"id": "r", "output": [call("rm", "{}")]}}));
+    let (rm, ls, open) = (call("rm", "{\"path\": \"/\"}"), call("ls", "{}"), call("rm", ""));
+    let odd = [
+        vec![told("done", &rm), end(json!([words]))],
+        vec![told("added", &words), told("done", &rm), end(json!([rm]))],
+        vec![
+            told("added", &open),
+            piece("{\"path\": \"/\"}"),
+            told("done", &ls),
+            end(json!([ls])),
+        ],
+        vec![
+            told("added", &open),
+            piece("{\"path\": \"/\"}"),
+            told("done", &call("rm", "{}")),
+            end(json!([])),
+        ],
+        vec![told("added", &rm), end(json!([words]))],
+        vec![told("added", &rm), end(json!([]))],
+        vec![piece("{\"path\": \"/\"}"), end(json!([words]))],
+        vec![begun, end(json!([words]))],
+    ];
+    for (number, events) in odd.into_iter().enumerate() {
+        let model = Agent::answering(move |_| Answers::Events(events.clone())).await;
+        let guardian = gateway(&model, "openai", "").await;
+        let (_, text) = post(
+            &Caller::of(&guardian),
+            Api::Responses,
+            &Api::Responses.ask("Which files?", true),
+        )
+        .await;
+        assert!(
+            !text.contains("\"rm\"") && text.contains("do not fit together"),
+            "{number} {text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_is_told_only_when_it_is_done_waits_for_its_verdict() {
+    let harm = json!({"type": "function_call", "id": "f", "call_id": "c", "name": "bash",
+        "arguments": json!({"command": HARM}).to_string()});
+    let events: Vec<String> = [
+        json!({"type": "response.created", "response": {"id": "r", "output": []}}),
+        json!({"type": "response.output_item.done", "output_index": 0, "item": harm}),
+        json!({"type": "response.completed", "response": {"id": "r", "output": [harm]}}),
+    ]
+    .iter()
+    .map(|value| format!("event: {}\ndata: {value}\n\n", value["type"].as_str().unwrap()))
+    .collect();
+    let model = Agent::answering(move |_| Answers::Events(events.clone())).await;
+    let guardian = gateway(&model, "openai", "").await;
+    let (_, text) = post(
+        &Caller::of(&guardian),
+        Api::Responses,
+        &Api::Responses.ask("Which files?", true),
+    )
+    .await;
+    assert!(text.contains("[guardian] ") && !text.contains("evil.example"), "{text}");
 }
 
 #[tokio::test]

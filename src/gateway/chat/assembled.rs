@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Api;
+use super::items::{Items, number};
 use crate::gateway::json::{Json, object};
 use crate::wire::chat::{self, RunBy};
 
@@ -17,10 +18,8 @@ pub(super) struct Assembled {
     partial: String,
     /// Whether a block of Messages was begun and not ended.
     open: bool,
-    /// Items of Responses that are whole.
-    done: Vec<Json>,
-    /// Items of Responses that were begun.
-    begun: usize,
+    /// Items of Responses.
+    items: Items,
     /// How much of the words of each choice of Chat Completions the agent has been told.
     told: BTreeMap<usize, usize>,
 }
@@ -46,7 +45,7 @@ const MAX_PIECES: usize = 1024;
 const SAID_BEFORE: [&str; 5] = ["id", "type", "role", "model", "content"];
 
 /// A stream that a client would understand in another way than it was judged.
-const ODD: &str = "the model behind the gateway sent events that do not fit together";
+pub(super) const ODD: &str = "the model behind the gateway sent events that do not fit together";
 
 impl Assembled {
     pub(super) fn new(api: Api) -> Self {
@@ -56,8 +55,7 @@ impl Assembled {
             head: Json::Null,
             partial: String::new(),
             open: false,
-            done: Vec::new(),
-            begun: 0,
+            items: Items::default(),
             told: BTreeMap::new(),
         }
     }
@@ -80,7 +78,7 @@ impl Assembled {
         match self.api {
             Api::Completions => 0,
             Api::Messages => self.answer.get("content").map_or(0, |content| content.items().len()),
-            Api::Responses => self.begun,
+            Api::Responses => self.items.len(),
         }
     }
 
@@ -232,50 +230,20 @@ impl Assembled {
     fn add_item_event(&mut self, event: &Json) -> Result<Step, &'static str> {
         match event.str_of("type").unwrap_or_default() {
             "error" => Ok(Step::Fails),
-            "response.output_item.added" => {
-                self.begun += 1;
-                let kind = event.at(&["item", "type"]).and_then(Json::as_str).unwrap_or_default();
-                Ok(match chat::run_by(kind) {
-                    None if kind == "message" => Step::Frees,
-                    // What runs where the model is runs already.
-                    Some(RunBy::Provider) => Step::Says,
-                    None if kind != "reasoning" => Step::Says,
-                    Some(RunBy::Agent) | None => Step::Holds,
-                })
-            }
-            "response.output_item.done" => {
-                self.done.push(event.get("item").ok_or(ODD)?.clone());
-                Ok(Step::Says)
-            }
             "response.completed" | "response.incomplete" | "response.failed" => {
-                self.answer = event
+                let response = event
                     .get("response")
                     .filter(|response| response.is_object())
-                    .ok_or(ODD)?
-                    .clone();
-                let output = self.answer.get("output").map_or(&[][..], Json::items);
-                // Some leave out of the end what they said before.
-                if output.is_empty() {
-                    self.answer.set("output", Json::Array(std::mem::take(&mut self.done)));
-                } else if !self
-                    .done
-                    .iter()
-                    .all(|item| output.iter().any(|told| is_same_call(item, told)))
-                {
-                    return Err(ODD);
-                }
+                    .ok_or(ODD)?;
+                let told = response.get("output").map_or(&[][..], Json::items);
+                let output = self.items.output(told)?;
+                self.answer = response.clone();
+                self.answer.set("output", Json::Array(output));
                 Ok(Step::Ends)
             }
-            _ => Ok(Step::Says),
+            _ => self.items.add(event),
         }
     }
-}
-
-/// Whether two items are no calls, or the same call.
-fn is_same_call(item: &Json, told: &Json) -> bool {
-    const SAID: [&str; 7] = ["type", "call_id", "name", "arguments", "input", "action", "operation"];
-    let acts = item.str_of("type").and_then(chat::run_by).is_some();
-    !acts || SAID.iter().all(|name| item.get(name) == told.get(name))
 }
 
 fn content(choice: &Json) -> &str {
@@ -283,13 +251,6 @@ fn content(choice: &Json) -> &str {
         .at(&["message", "content"])
         .and_then(Json::as_str)
         .unwrap_or_default()
-}
-
-fn number(value: &Json) -> Option<usize> {
-    match value {
-        Json::Number(digits) => digits.parse().ok(),
-        Json::Null | Json::Bool(_) | Json::Text(_) | Json::Array(_) | Json::Object(_) => None,
-    }
 }
 
 fn index_of(value: &Json) -> Option<usize> {

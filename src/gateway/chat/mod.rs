@@ -12,12 +12,14 @@
 //! | `forms.rs` | refusals, and what stands for a denied call, in the form of each interface |
 //! | `events.rs` | streams: what is held, and when it goes on |
 //! | `assembled.rs` | what a stream says, as the whole answer that it makes together |
+//! | `items.rs` | what a stream of Responses says of its items, held to what its end says |
 //! | `retold.rs` | the rest of a changed answer, as events |
 
 mod assembled;
 mod events;
 mod exchange;
 mod forms;
+mod items;
 mod judging;
 mod retold;
 mod turn;
