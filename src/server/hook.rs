@@ -10,14 +10,12 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use http::{Request, StatusCode};
 use serde_json::Value;
-use tokio::time::Instant;
 
 use super::Shared;
 use super::receive::{Received, receive};
-use super::steps::{Refused, answer_one_of, json, refused_body, slot};
+use super::steps::{Refused, answer_text, json, read_in_slot};
 use crate::hook::{OnFailure, Program, Ruling, Unreadable, question, ruling};
-use crate::wire::{self, Incoming, Limits, RpcError};
-use crate::work::Size;
+use crate::wire::Limits;
 
 pub(super) async fn claude_code(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response {
     match answered(&shared, request).await {
@@ -39,36 +37,21 @@ async fn answered(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Resul
         max_body_bytes: shared.limits.max_body_bytes.saturating_mul(2).saturating_add(4096),
         ..shared.limits
     };
-    let size = Size::of(body.len());
-    let slot = slot(shared, &caller, size, Instant::now() + shared.settings.longest_wait).await?;
     let id = uuid::Uuid::new_v4().to_string();
     let asked = id.clone();
-    let read = move || {
+    let read = read_in_slot(shared, &caller, body.len(), move || {
         let (program, event) = Program::CLAUDE_CODE.read(&body)?;
         let question = question(program, &event, &asked).filter(|_| !event.is_silent());
         Ok((program, event, question.map(|question| question.to_string())))
-    };
-    let read = match size {
-        Size::Tiny | Size::Small => {
-            let read = read();
-            // Its step waits for a slot of its own.
-            drop(slot);
-            read
-        }
-        Size::Large => slot.finish_with(read).await.1,
-    };
-    let (program, event, question) = match read {
+    });
+    let (program, event, question) = match read.await? {
         Ok(read) => read,
         Err(error) => return Ok(Err(error)),
     };
     let Some(question) = question else {
         return Ok(Ok(program.answer(&event, Ruling::Go)));
     };
-    let answer = match wire::decode(question.as_bytes(), &limits) {
-        Ok(Incoming::One(item)) => answer_one_of(shared, &caller, item, &permits).await,
-        Ok(Incoming::Batch(_)) => refused_body(None, &RpcError::internal()),
-        Err(error) => refused_body(None, &error),
-    };
+    let answer = answer_text(shared, &caller, question, limits, &permits).await;
     let answer: Value = serde_json::from_slice(&answer).unwrap_or_default();
     let becomes = ruling(&event, &answer, &id, OnFailure::Deny);
     Ok(Ok(program.answer(&event, becomes)))

@@ -8,14 +8,12 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use http::{Request, StatusCode};
-use tokio::time::Instant;
 
 use super::Shared;
 use super::receive::{Received, receive};
-use super::steps::{Refused, answer_one_of, json, refused_body, slot};
+use super::steps::{Refused, answer_text, json, read_in_slot, refused_body};
 use crate::wire::chat::{self, NoTrace, Traced, Under};
-use crate::wire::{self, Incoming, Json, Limits, RpcError, object};
-use crate::work::Size;
+use crate::wire::{Json, Limits, RpcError, object};
 
 /// The decisions, the strictest last.
 const DECISIONS: [&str; 4] = ["allow", "modify", "error", "deny"];
@@ -44,19 +42,9 @@ async fn judged(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Result<
         max_body_bytes: shared.limits.max_body_bytes.saturating_mul(4),
         ..shared.limits
     };
-    let size = Size::of(body.len());
-    let slot = slot(shared, &caller, size, Instant::now() + shared.settings.longest_wait).await?;
     let session = uuid::Uuid::new_v4().to_string();
-    let read = move || steps(&body, &limits, session);
-    let steps = match size {
-        Size::Tiny | Size::Small => {
-            let steps = read();
-            // Its steps wait for slots of their own.
-            drop(slot);
-            steps
-        }
-        Size::Large => slot.finish_with(read).await.1,
-    };
+    let bytes = body.len();
+    let steps = read_in_slot(shared, &caller, bytes, move || steps(&body, &limits, session)).await?;
     let steps = match steps {
         Ok(steps) => steps,
         Err(error) => return Ok(Err(error)),
@@ -67,11 +55,7 @@ async fn judged(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Result<
         if request.get("id").is_none() {
             request.set("id", index.to_string());
         }
-        let answer = match wire::decode(request.write().as_bytes(), &limits) {
-            Ok(Incoming::One(item)) => answer_one_of(shared, &caller, item, &permits).await,
-            Ok(Incoming::Batch(_)) => refused_body(None, &RpcError::internal()),
-            Err(error) => refused_body(None, &error),
-        };
+        let answer = answer_text(shared, &caller, request.write(), limits, &permits).await;
         let answer = Json::parse(&answer, limits.max_depth, limits.max_nodes);
         judged.push(entry(index, &step, &request, &answer.unwrap_or(Json::Null)));
     }

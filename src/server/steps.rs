@@ -17,7 +17,7 @@ use super::{Refusal, Shared, batch};
 use crate::model::{Caller, RequestId, Step};
 use crate::pipeline::{self, Decided, Recorded};
 use crate::telemetry::names;
-use crate::wire::{self, Call, Facts, Incoming, Item, RpcError, Shown};
+use crate::wire::{self, Call, Facts, Incoming, Item, Limits, RpcError, Shown};
 use crate::work::{Size, Slot};
 
 /// `POST /` and `POST /aos`.
@@ -45,11 +45,7 @@ async fn received(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Vec<u
     let slot = slot(shared, &caller, size, deadline).await?;
     let limits = shared.limits;
     let decode = move || wire::decode_received(&body, &limits, &leniencies);
-    let (slot, decoded) = match size {
-        // It takes less than to wake another thread for it.
-        Size::Tiny | Size::Small => (slot, decode()),
-        Size::Large => slot.finish_with(decode).await,
-    };
+    let (slot, decoded) = in_slot(slot, size, decode).await;
     match decoded {
         Err(error) => Ok(refused_body(None, &error)),
         Ok(Incoming::One(item)) => answer_item(shared, &caller, item, slot, permits).await,
@@ -78,12 +74,7 @@ async fn answer_batch(shared: &Arc<Shared>, caller: &Caller, items: Vec<Item>, p
     wire::encode_batch(batch::in_order(answers.into_iter().flatten()))
 }
 
-pub(super) async fn answer_one_of(
-    shared: &Arc<Shared>,
-    caller: &Caller,
-    item: Item,
-    permits: &Arc<Permits>,
-) -> Vec<u8> {
+async fn answer_one_of(shared: &Arc<Shared>, caller: &Caller, item: Item, permits: &Arc<Permits>) -> Vec<u8> {
     // A step waits from when its turn comes.
     let deadline = Instant::now() + shared.settings.longest_wait;
     let answered = async {
@@ -96,8 +87,48 @@ pub(super) async fn answer_one_of(
     }
 }
 
+/// What `read` makes of a body that has just arrived. Its steps wait for slots of their own.
+pub(super) async fn read_in_slot<T: Send + 'static>(
+    shared: &Shared,
+    caller: &Caller,
+    bytes: usize,
+    read: impl FnOnce() -> T + Send + 'static,
+) -> Refused<T> {
+    let size = Size::of(bytes);
+    let slot = slot(shared, caller, size, Instant::now() + shared.settings.longest_wait).await?;
+    Ok(in_slot(slot, size, read).await.1)
+}
+
+/// What `work` makes, on a thread for it where it is large.
+async fn in_slot<T: Send + 'static>(slot: Slot, size: Size, work: impl FnOnce() -> T + Send + 'static) -> (Slot, T) {
+    match size {
+        // It takes less than to wake another thread for it.
+        Size::Tiny | Size::Small => (slot, work()),
+        Size::Large => slot.finish_with(work).await,
+    }
+}
+
+/// The answer to a request that the Guardian wrote itself.
+pub(super) async fn answer_text(
+    shared: &Arc<Shared>,
+    caller: &Caller,
+    request: String,
+    limits: Limits,
+    permits: &Arc<Permits>,
+) -> Vec<u8> {
+    let decoded = read_in_slot(shared, caller, request.len(), move || {
+        wire::decode(request.as_bytes(), &limits)
+    });
+    match decoded.await {
+        Ok(Ok(Incoming::One(item))) => answer_one_of(shared, caller, item, permits).await,
+        Ok(Ok(Incoming::Batch(_))) => refused_body(None, &RpcError::internal()),
+        Ok(Err(error)) => refused_body(None, &error),
+        Err((refusal, id)) => wire::encode_error(id.as_ref(), &refusal.error()),
+    }
+}
+
 /// A slot for what has just arrived.
-pub(super) async fn slot(shared: &Shared, caller: &Caller, size: Size, deadline: Instant) -> Refused<Slot> {
+async fn slot(shared: &Shared, caller: &Caller, size: Size, deadline: Instant) -> Refused<Slot> {
     let entered = shared.guardian.pool().enter(&caller.organisation, size, deadline).await;
     entered.map_err(|_| (Refusal::Overloaded, None))
 }
