@@ -161,6 +161,14 @@ impl Json {
         }
     }
 
+    /// This as a whole number that is not negative.
+    pub(crate) fn as_index(&self) -> Option<usize> {
+        match self {
+            Json::Number(digits) => digits.parse().ok(),
+            Json::Null | Json::Bool(_) | Json::Text(_) | Json::Array(_) | Json::Object(_) => None,
+        }
+    }
+
     /// The elements, where this is an array.
     pub(crate) fn items(&self) -> &[Json] {
         match self {

@@ -185,6 +185,28 @@ async fn a_poisoned_tool_is_left_out_of_the_list_and_cannot_be_called() {
 }
 
 #[tokio::test]
+async fn a_list_is_judged_as_one_also_where_its_id_is_spelt_otherwise() {
+    for id in [json!("7"), json!(7.0)] {
+        let spelt = id.clone();
+        let agent = Agent::answering(move |asked| match served(asked) {
+            Answers::Json(mut answer) if asked.json()["method"] == "tools/list" => {
+                answer["id"] = spelt.clone();
+                Answers::Events(vec![event(1, &answer)])
+            }
+            other => other,
+        })
+        .await;
+        let guardian = gateway(&agent, "mcp", "").await;
+        let request = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": {}});
+        let (_, text) = Client::of(&guardian).send(&request).await;
+        assert!(
+            !text.contains("id_rsa") && !text.contains("Adds two numbers"),
+            "{id} {text}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn what_is_masked_is_masked_in_both_forms_of_a_result_or_it_is_denied() {
     let agent = Agent::answering(served).await;
     let guardian = TestGuardian::with(&format!("policy = \"redact\"\n{}", config(&agent, "mcp", ""))).await;

@@ -167,7 +167,7 @@ impl Api {
                         "function_call" => Some(("function_call_arguments", item["arguments"].as_str().unwrap())),
                         _ => None,
                     };
-                    for (kind, said) in told {
+                    if let Some((kind, said)) = told {
                         events.extend(pieces(said).map(
                             |piece| json!({"type": format!("response.{kind}.delta"), "output_index": at, "delta": piece}),
                         ));
@@ -962,6 +962,67 @@ async fn a_call_is_judged_whatever_type_its_message_names_and_however_its_argume
 }
 
 #[tokio::test]
+async fn an_answer_that_clients_read_in_two_ways_does_not_go_on() {
+    let harm = json!({"command": HARM}).to_string();
+    let function = json!({"name": "bash", "arguments": harm});
+    let call = json!({"id": "c", "type": "function", "function": function});
+    let chat = |message: Value| {
+        (
+            Api::Chat,
+            json!({"choices": [{"index": 0, "message": message, "finish_reason": "stop"}]}),
+        )
+    };
+    let says = |calls: Value| chat(json!({"role": "assistant", "content": "Fine.", "tool_calls": calls}));
+    let item = |item: Value| {
+        (
+            Api::Responses,
+            json!({"id": "r", "status": "completed", "output": [item]}),
+        )
+    };
+    let harmless = json!({"name": "ls", "arguments": "{}"});
+    let odd = [
+        says(json!({"0": call})),
+        says(json!([{"id": "c", "function": harmless, "custom": {"name": "bash", "input": HARM}}])),
+        says(json!([{"id": "c", "function": {"name": "bash", "arguments": "{}", "input": harm}}])),
+        says(json!([{"id": "c", "index": "0", "function": function}])),
+        chat(json!({"role": "assistant", "content": "Fine.", "function_call": "bash"})),
+        (
+            Api::Chat,
+            json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}),
+        ),
+        item(json!({"call_id": "c", "name": "bash", "arguments": harm})),
+        item(json!({"type": "function_call", "call_id": "c", "name": "bash", "arguments": "{}", "input": harm})),
+        (
+            Api::Messages,
+            json!({"type": "message", "role": "assistant", "content": [{"name": "bash", "input": {"command": HARM}}]}),
+        ),
+    ];
+    for (number, (api, answer)) in odd.into_iter().enumerate() {
+        let model = Agent::answering(move |_| Answers::Json(answer.clone())).await;
+        let guardian = gateway(&model, api.protocol(), "").await;
+        let (status, text) = post(&Caller::of(&guardian), api, &api.ask("Which files?", false)).await;
+        assert!(
+            status == 502 && !text.contains("evil.example"),
+            "{number} {status} {text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_has_another_name_than_type_ends_the_stream() {
+    for api in [Api::Responses, Api::Messages] {
+        let renamed = |event: String| event.replacen("event: ", "event: not_", 1);
+        let mut events = api.events("Fine.", &[]);
+        let at = events.len() / 2;
+        events[at] = renamed(events[at].clone());
+        let model = Agent::answering(move |_| Answers::Events(events.clone())).await;
+        let guardian = gateway(&model, api.protocol(), "").await;
+        let (_, text) = post(&Caller::of(&guardian), api, &api.ask("Which files?", true)).await;
+        assert!(text.contains("do not fit together"), "{api:?} {text}");
+    }
+}
+
+#[tokio::test]
 async fn words_are_held_where_that_is_asked_for() {
     for api in APIS {
         let (model, judge) = (api.model("Eat of the forbidden fruit.", &[]).await, judge().await);
@@ -1001,9 +1062,19 @@ async fn tools_that_run_where_the_model_is_can_be_forbidden() {
     let more = "allow_unauthenticated = true";
     let guardian = TestGuardian::with(&format!("{organisation}{}", config(&model, "openai", more))).await;
     let caller = Caller::of(&guardian);
-    for (tool, expected) in [("web_search", 403), ("file_search", 200)] {
+    for (declared, expected) in [
+        (json!({"tools": [{"type": "web_search"}]}), 403),
+        (json!({"tools": [{"type": "web_search", "name": "lookup"}]}), 403),
+        (
+            json!({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}),
+            403,
+        ),
+        (json!({"web_search_options": {}}), 403),
+        (json!({"tools": [{"type": "file_search"}]}), 200),
+    ] {
         let mut request = Api::Responses.ask("Hello", false);
-        request["tools"] = json!([{"type": tool}]);
+        let members = declared.as_object().unwrap().clone();
+        request.as_object_mut().unwrap().extend(members);
         let (status, text) = post(&caller, Api::Responses, &request).await;
         assert_eq!(status, expected, "{text}");
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Api;
-use super::items::{Items, number};
+use super::items::Items;
 use crate::gateway::json::{Json, object};
 use crate::wire::chat::{self, RunBy};
 
@@ -120,7 +120,14 @@ impl Assembled {
         }
         let mut step = Step::Says;
         for (place, choice) in chunk.get("choices").map_or(&[][..], Json::items).iter().enumerate() {
-            let at = index_of(choice).unwrap_or(place);
+            let at = index_of(choice, "index")?.unwrap_or(place);
+            // Members of whole answers, and of an older interface.
+            if ["message", "text"]
+                .iter()
+                .any(|name| choice.get(name).is_some_and(|said| *said != Json::Null))
+            {
+                return Err(ODD);
+            }
             let Some(Json::Array(choices)) = self.answer.get_mut("choices") else {
                 return Err(ODD);
             };
@@ -164,7 +171,7 @@ impl Assembled {
             self.answer = message.clone();
             return Ok(Step::Says);
         }
-        let at = event.get("index").and_then(number);
+        let at = index_of(event, "index")?;
         let mut blocks = match self.answer.get_mut("content") {
             Some(Json::Array(blocks)) => Some(blocks),
             _ => None,
@@ -253,8 +260,16 @@ fn content(choice: &Json) -> &str {
         .unwrap_or_default()
 }
 
-fn index_of(value: &Json) -> Option<usize> {
-    value.get("index").and_then(number)
+/// The place of an element, where it says one.
+///
+/// # Errors
+///
+/// When it is no whole number: clients take that for different places.
+pub(super) fn index_of(value: &Json, name: &str) -> Result<Option<usize>, &'static str> {
+    match value.get(name) {
+        None | Some(Json::Null) => Ok(None),
+        Some(at) => at.as_index().map(Some).ok_or(ODD),
+    }
 }
 
 fn append(block: &mut Json, delta: &Json, name: &str) {
@@ -303,8 +318,8 @@ fn merge_items(items: &mut Vec<Json>, more: &[Json]) -> Result<(), &'static str>
         if items.len() > MAX_PIECES {
             return Err(ODD);
         }
-        let at = index_of(item);
-        let known = items.iter().position(|known| index_of(known) == at);
+        let at = index_of(item, "index")?;
+        let known = items.iter().position(|known| index_of(known, "index") == Ok(at));
         match (at, known) {
             // Without an index, what has an id begins.
             (Some(_), Some(known)) => merge(items.get_mut(known).ok_or(ODD)?, item)?,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Api;
-use super::assembled::{Assembled, Step};
+use super::assembled::{Assembled, ODD, Step};
 use super::forms::Told;
 use super::retold::Retold;
 use super::turn::{Settled, Turn};
@@ -84,7 +84,10 @@ impl Following {
     }
 
     /// Judges the answer, and lets go what was held; or tells the rest of it anew, where it is another one now.
-    async fn finish(&mut self) -> Vec<Event> {
+    async fn finish(&mut self) -> Result<Vec<Event>, Vec<Event>> {
+        if !self.turn.api.is_answer(&self.assembled.answer) {
+            return Err(self.broken(ODD));
+        }
         self.ended = true;
         let held = std::mem::take(&mut self.held);
         let before = &self.assembled.answer;
@@ -94,7 +97,7 @@ impl Following {
         };
         let Settled { answer, used } = self.turn.settle(before, told).await;
         if answer == *before {
-            return held;
+            return Ok(held);
         }
         let retold = Retold {
             assembled: &self.assembled,
@@ -104,7 +107,7 @@ impl Following {
             told: self.held_since.unwrap_or_default(),
             number: self.told_number,
         };
-        retold.events(self.turn.api)
+        Ok(retold.events(self.turn.api))
     }
 }
 
@@ -119,7 +122,7 @@ impl Follow for Following {
         if event.data == DONE && self.turn.api == Api::Completions {
             self.hold(event);
             return match self.assembled.is_whole() {
-                true => Ok(self.finish().await),
+                true => self.finish().await,
                 false => Err(self.broken(BROKE_OFF)),
             };
         }
@@ -141,6 +144,11 @@ impl Follow for Following {
                 return Err(self.broken("the model behind the gateway sent an event that is not a JSON object"));
             }
         };
+        // Some clients go by the name of an event, some by the type in it.
+        let named = self.turn.api != Api::Completions && !event.name.is_empty();
+        if named && value.str_of("type") != Some(&event.name) {
+            return Err(self.broken(ODD));
+        }
         let blocks = self.assembled.blocks();
         let step = match self.assembled.add(&value) {
             Ok(step) => step,
@@ -174,7 +182,7 @@ impl Follow for Following {
         if step == Step::Ends {
             self.held_since = self.held_since.or(Some(blocks));
             self.hold(event);
-            return Ok(self.finish().await);
+            return self.finish().await;
         }
         if self.held_since.is_none() {
             self.assembled.tell();
@@ -202,7 +210,7 @@ impl Follow for Following {
         }
         // Some end their streams without saying so.
         match self.turn.api == Api::Completions && self.assembled.is_whole() {
-            true => Ok(self.finish().await),
+            true => self.finish().await,
             false => Err(self.broken(BROKE_OFF)),
         }
     }

@@ -89,14 +89,14 @@ impl Api {
         body.into()
     }
 
-    /// Whether this is an answer of the model.
+    /// Whether this is an answer of the model, and one that all clients read alike.
     pub(super) fn is_answer(self, answer: &Json) -> bool {
         let list = match self {
             Api::Completions => "choices",
             Api::Responses => "output",
             Api::Messages => "content",
         };
-        matches!(answer.get(list), Some(Json::Array(_)))
+        matches!(answer.get(list), Some(Json::Array(_))) && chat::is_plain(answer)
     }
 
     /// Whether a request asks for words in a form of the caller's.
@@ -129,6 +129,9 @@ impl Api {
     /// Puts what was judged into an answer; whether something was stopped. A denied call becomes words.
     pub(super) fn apply(self, answer: &mut Json, judged: &[(Said, Fate)], told: Told, structured: bool) -> bool {
         let (mut calls, mut further, mut stopped) = (Vec::new(), Vec::new(), false);
+        if judged.iter().any(|(_, fate)| *fate != Fate::Same) {
+            remove_tokens(answer);
+        }
         for (said, fate) in judged {
             let is_told = matches!(said, Said::Words { .. }) && said.place().is_some_and(|at| told.includes(self, at));
             let denial = match fate {
@@ -308,6 +311,14 @@ impl Api {
         let stopped = judged.iter().filter_map(|(said, fate)| match (said, fate) {
             (Said::Call(call), Fate::Denied(denial)) => {
                 let kind = answer.at_place(&call.place)?.str_of("type")?;
+                if kind == "mcp_approval_request" {
+                    return Some(object([
+                        ("type", "mcp_approval_response".into()),
+                        ("approval_request_id", call.id.as_str().into()),
+                        ("approve", Json::Bool(false)),
+                        ("reason", denial.text().into()),
+                    ]));
+                }
                 Some(object([
                     ("type", format!("{kind}_output").into()),
                     ("call_id", call.id.as_str().into()),
@@ -331,6 +342,21 @@ impl Api {
             Some(_) | None => {}
         }
         request.set("input", Json::Array(input));
+    }
+}
+
+/// Takes out the list of tokens, which repeats the words.
+fn remove_tokens(answer: &mut Json) {
+    if let Some(Json::Array(choices)) = answer.get_mut("choices") {
+        choices.iter_mut().for_each(|choice| drop(choice.remove("logprobs")));
+    }
+    let Some(Json::Array(items)) = answer.get_mut("output") else {
+        return;
+    };
+    for item in items {
+        if let Some(Json::Array(parts)) = item.get_mut("content") {
+            parts.iter_mut().for_each(|part| drop(part.remove("logprobs")));
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::assembled::{ODD, Step};
+use super::assembled::{ODD, Step, index_of};
 use crate::gateway::json::Json;
 use crate::wire::chat::{self, RunBy};
 
@@ -42,6 +42,10 @@ impl Items {
         self.items.len()
     }
 
+    fn done(&self) -> usize {
+        self.items.values().filter(|item| item.done.is_some()).count()
+    }
+
     /// Takes an event that is not the last one.
     pub(super) fn add(&mut self, event: &Json) -> Result<Step, &'static str> {
         let kind = event.str_of("type").unwrap_or_default();
@@ -67,7 +71,7 @@ impl Items {
     }
 
     fn begin(&mut self, item: &Json, event: &Json) -> Result<Step, &'static str> {
-        let at = index_of(event).unwrap_or(self.items.len());
+        let at = index_of(event, "output_index")?.unwrap_or(self.items.len());
         let known = self.item(at)?;
         if known.begun.replace(item.clone()).is_some() || known.done.is_some() {
             return Err(ODD);
@@ -84,7 +88,7 @@ impl Items {
 
     fn end(&mut self, item: &Json, event: &Json) -> Result<Step, &'static str> {
         // Some tell of an item only when it is done.
-        let at = index_of(event).unwrap_or_else(|| self.items.values().filter(|item| item.done.is_some()).count());
+        let at = index_of(event, "output_index")?.unwrap_or_else(|| self.done());
         let known = self.item(at)?;
         if !known.agrees_with(item) || known.done.replace(item.clone()).is_some() {
             return Err(ODD);
@@ -93,12 +97,12 @@ impl Items {
     }
 
     fn tell(&mut self, event: &Json, member: &'static str, of_call: bool, how: &str) -> Result<Step, &'static str> {
-        let at = index_of(event).unwrap_or(self.items.len().saturating_sub(1));
+        let at = index_of(event, "output_index")?.unwrap_or(self.items.len().saturating_sub(1));
         let item = self.item(at)?;
         if item.done.is_some() || (of_call && item.begun.is_none()) {
             return Err(ODD);
         }
-        let content = event.get("content_index").and_then(number).unwrap_or_default();
+        let content = event.get("content_index").and_then(Json::as_index).unwrap_or_default();
         let piece = event.str_of(if how == "delta" { "delta" } else { member });
         let (text, piece) = (
             item.texts.entry((member, content)).or_default(),
@@ -178,16 +182,4 @@ fn is_call(item: &Json) -> bool {
 
 fn run_by(item: &Json) -> Option<RunBy> {
     item.str_of("type").and_then(chat::run_by)
-}
-
-fn index_of(event: &Json) -> Option<usize> {
-    event.get("output_index").and_then(number)
-}
-
-/// A whole number that is not negative.
-pub(super) fn number(value: &Json) -> Option<usize> {
-    match value {
-        Json::Number(digits) => digits.parse().ok(),
-        Json::Null | Json::Bool(_) | Json::Text(_) | Json::Array(_) | Json::Object(_) => None,
-    }
 }

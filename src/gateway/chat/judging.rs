@@ -56,16 +56,15 @@ impl Bench {
 
     /// Has rules look at tools that run where the model is: when their calls are seen, they have run.
     pub(super) async fn admit_hosted(&self, log: &Log) -> Result<(), Denial> {
-        for tool in &log.hosted {
-            let digest = blake3::hash(tool.write().as_bytes()).into();
+        for (name, tool) in &log.hosted {
+            let digest = blake3::hash(format!("{name}\n{}", tool.write()).as_bytes()).into();
             if self.route.judged.was_let_through(digest) {
                 continue;
             }
-            let name = tool.str_of("name").or_else(|| tool.str_of("type")).unwrap_or("unknown");
             let declared = Said::Call(Call {
                 place: Default::default(),
                 id: format!("declared-{name}"),
-                name: name.to_owned(),
+                name: name.clone(),
                 arguments_at: Default::default(),
                 arguments: tool.clone(),
                 reasoning: String::new(),

@@ -35,10 +35,7 @@ impl Retold<'_> {
 
     /// The number of an event of Responses.
     pub(super) fn number_of(event: &Json) -> Option<usize> {
-        match event.get("sequence_number")? {
-            Json::Number(digits) => digits.parse().ok(),
-            Json::Null | Json::Bool(_) | Json::Text(_) | Json::Array(_) | Json::Object(_) => None,
-        }
+        event.get("sequence_number")?.as_index()
     }
 
     /// Held events with what they carry.

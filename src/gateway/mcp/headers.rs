@@ -62,7 +62,14 @@ fn place_of(name: &str, text: &str, message: &Message) -> Option<Vec<String>> {
     };
     match name {
         "mcp-method" => at(&["method"]),
-        "mcp-name" => ["name", "uri", "taskId"].iter().find_map(|name| at(&["params", name])),
+        "mcp-name" => {
+            let named = match message.method.as_str() {
+                method if method.starts_with("resources/") => "uri",
+                method if method.starts_with("tasks/") => "taskId",
+                _ => "name",
+            };
+            at(&["params", named])
+        }
         _ => {
             let mut path = vec!["params".to_owned(), "arguments".to_owned()];
             find(message.param("arguments")?, text, &mut path).then_some(path)

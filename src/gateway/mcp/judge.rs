@@ -138,9 +138,11 @@ impl Judge<'_> {
             typed: message.value.at(&["result", "resultType"]).is_some(),
         };
         let mut asked = asked.cloned().or(waiting).unwrap_or(nobody);
-        if asked.method.is_empty() && message.value.at(&["result", "content"]).is_some() {
-            // It has the form of a result, whatever was asked for.
-            "tools/call".clone_into(&mut asked.method);
+        if asked.method.is_empty() {
+            // Some clients take `"1"` for the answer to 1: it is judged by its form.
+            lists::method_of(&message.value)
+                .unwrap_or_default()
+                .clone_into(&mut asked.method);
         }
         let task = task_of(&asked, &message);
         let judged = match task.as_deref().and_then(|task| self.session.denied_task(task)) {

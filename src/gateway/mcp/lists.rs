@@ -19,16 +19,52 @@ pub(super) struct List {
 /// Entries of a list that was denied as a whole that are judged by themselves. More are left out.
 const MAX: usize = 512;
 
+/// Methods that ask for lists.
+const LISTS: [(&str, List); 4] = [
+    (
+        "tools/list",
+        List {
+            name: "tools",
+            key: "name",
+        },
+    ),
+    (
+        "prompts/list",
+        List {
+            name: "prompts",
+            key: "name",
+        },
+    ),
+    (
+        "resources/list",
+        List {
+            name: "resources",
+            key: "uri",
+        },
+    ),
+    (
+        "resources/templates/list",
+        List {
+            name: "resourceTemplates",
+            key: "uriTemplate",
+        },
+    ),
+];
+
 /// The list that answers a request of this method.
 pub(super) fn list_of(method: &str) -> Option<List> {
-    let (name, key) = match method {
-        "tools/list" => ("tools", "name"),
-        "prompts/list" => ("prompts", "name"),
-        "resources/list" => ("resources", "uri"),
-        "resources/templates/list" => ("resourceTemplates", "uriTemplate"),
-        _ => return None,
-    };
-    Some(List { name, key })
+    LISTS.iter().find(|(of, _)| *of == method).map(|(_, list)| *list)
+}
+
+/// The method whose answer has this form.
+pub(super) fn method_of(answer: &Json) -> Option<&'static str> {
+    let result = answer.get("result")?;
+    let list = LISTS.iter().find(|(_, list)| result.get(list.name).is_some());
+    // A result is one whatever else it says.
+    let calls = result.get("content").map(|_| "tools/call");
+    calls
+        .or(list.map(|(method, _)| *method))
+        .or(result.get("instructions").map(|_| "initialize"))
 }
 
 /// Has a list judged; gives the answer with the entries that may be shown.

@@ -1,16 +1,19 @@
 //! Message logs, as the interfaces of models write them: OpenAI's Chat Completions and Responses, Anthropic's Messages.
 //!
 //! `read` finds who says what in a request, an answer, both together, or a bare list of messages; `steps` makes AOS requests of that,
-//! and takes edits back to their places. A role is the claim of whoever sends the log. What is none of the user's or the agent's words —
+//! and takes edits back to their places; `form` says whether all clients read an answer so. A role is the claim of whoever sends the log. What is none of the user's or the agent's words —
 //! attachments, and whatever no interface defines — is read as the result of a tool: it has no authority, and is judged.
 
+mod form;
 mod read;
 mod steps;
+mod tools;
 mod trace;
 
 #[cfg(test)]
 mod tests;
 
+pub(crate) use form::is_plain;
 pub(crate) use read::{read, read_answer, run_by, text_of};
 pub(crate) use steps::{Agent, write_back};
 pub(crate) use trace::{MAX_STEPS, NoTrace, Traced, Under, is_log, is_trace, steps};
@@ -24,8 +27,8 @@ pub(crate) struct Log {
     pub(crate) instructions: String,
     /// Tools that the agent runs, as they were written.
     pub(crate) tools: Vec<Json>,
-    /// Tools that run where the model is.
-    pub(crate) hosted: Vec<Json>,
+    /// Tools that run where the model is: a name, and how it is declared. One that has a name beside its type stands under both.
+    pub(crate) hosted: Vec<(String, Json)>,
     /// Messages and items, in their order.
     pub(crate) messages: Vec<Message>,
 }

@@ -1,11 +1,23 @@
 //! Reads a message log.
 
+use super::tools;
 use super::{Call, Log, Message, Outcome, Part, RunBy, Said, Who};
 use crate::wire::{Json, Place};
 
 /// Members under which a log holds another one, before and after its own messages.
 const BEFORE: [&str; 2] = ["request", "body"];
 const AFTER: &str = "response";
+/// Members that hold the arguments of a function, and those of an item or block that calls: one of them is there.
+pub(super) const FUNCTION_ARGUMENTS: [&str; 3] = ["arguments", "input", "args"];
+pub(super) const CALL_ARGUMENTS: [&str; 7] = [
+    "arguments",
+    "input",
+    "action",
+    "actions",
+    "operation",
+    "code",
+    "queries",
+];
 /// Levels and values of arguments that are written as a text.
 const ARGUMENT_BOUNDS: (usize, usize) = (64, 20_000);
 
@@ -57,12 +69,11 @@ impl Reader {
         for name in ["system", "instructions"] {
             self.instruct(log.get(name));
         }
-        let tools = log.get("tools").or_else(|| log.get("functions"));
-        for tool in tools.map_or(&[][..], Json::items) {
-            match is_hosted(tool) {
-                true => self.log.hosted.push(tool.clone()),
-                false => self.log.tools.extend(named_tool(tool)),
-            }
+        self.log.tools.extend(tools::run_by_agent(log));
+        self.log.hosted.extend(tools::hosted(log));
+        if let Some(variables) = log.at(&["prompt", "variables"]).filter(|given| given.is_object()) {
+            let at = at.name("prompt").name("variables");
+            self.push(at.clone(), vec![attachment(variables, &at, Who::User)]);
         }
         for (name, who) in [("messages", Who::User), ("input", Who::User), ("output", Who::Agent)] {
             match log.get(name) {
@@ -196,15 +207,19 @@ impl Reader {
             Some(Json::Null) | None => {}
             Some(other) => said.extend(self.item(other, &content, who)),
         }
-        if let Some(text @ Json::Text(_)) = one.get("refusal") {
-            words(
-                &mut said,
-                who,
-                Part {
-                    place: at.name("refusal"),
-                    value: text.clone(),
-                },
-            );
+        // What a sound says is told in words beside it.
+        for path in [&["refusal"][..], &["audio", "transcript"]] {
+            if let Some(text @ Json::Text(_)) = one.at(path) {
+                let place = path.iter().fold(at.clone(), |place, name| place.name(name));
+                words(
+                    &mut said,
+                    who,
+                    Part {
+                        place,
+                        value: text.clone(),
+                    },
+                );
+            }
         }
         for (index, call) in one.get("tool_calls").map_or(&[][..], Json::items).iter().enumerate() {
             said.push(Said::Call(self.function(call, &at.name("tool_calls").index(index))));
@@ -226,7 +241,7 @@ impl Reader {
             None => (call, at.clone()),
         };
         let name = function.str_of("name").or_else(|| function.str_of("function"));
-        let (arguments, arguments_at) = member(function, &inside, &["arguments", "input", "args"]);
+        let (arguments, arguments_at) = member(function, &inside, &FUNCTION_ARGUMENTS);
         self.call(call.str_of("id"), name, arguments, (at, arguments_at), RunBy::Agent)
     }
 
@@ -278,8 +293,7 @@ impl Reader {
 
     /// A call; with its result, where it has run.
     fn item_call(&mut self, one: &Json, at: &Place, run_by: RunBy) -> Vec<Said> {
-        const ARGUMENTS: &[&str] = &["arguments", "input", "action", "operation", "code", "queries"];
-        let (arguments, arguments_at) = member(one, at, ARGUMENTS);
+        let (arguments, arguments_at) = member(one, at, &CALL_ARGUMENTS);
         let id = one.str_of("call_id").or_else(|| one.str_of("id"));
         let kind = one.str_of("type").unwrap_or_default();
         let name = one.str_of("name").unwrap_or(kind.trim_end_matches("_call"));
@@ -396,7 +410,8 @@ fn result(one: &Json, at: &Place, id: Option<&str>, name: &'static str, run_by: 
 
 /// The first of these members that is there, and its place.
 fn member<'v>(value: &'v Json, at: &Place, names: &[&'static str]) -> (&'v Json, Place) {
-    let found = names.iter().find_map(|name| Some((value.get(name)?, at.name(name))));
+    let given = |name: &&str| value.get(name).filter(|given| **given != Json::Null);
+    let found = names.iter().find_map(|name| Some((given(name)?, at.name(name))));
     found.unwrap_or((&Json::Null, at.clone()))
 }
 
@@ -416,33 +431,6 @@ fn parsed(arguments: &Json) -> Json {
         },
         other => other.clone(),
     }
-}
-
-/// A tool that runs where the model is: it has a type of its own, and no schema of the agent's.
-fn is_hosted(tool: &Json) -> bool {
-    let has_schema = ["function", "custom", "parameters", "input_schema"]
-        .iter()
-        .any(|name| tool.get(name).is_some());
-    match tool.str_of("type") {
-        // Some of these run where the agent is; their calls are judged as well.
-        Some("function" | "custom") | None => false,
-        Some(_) => !has_schema,
-    }
-}
-
-/// A tool with its name, as `context.agent.tools` takes it.
-fn named_tool(tool: &Json) -> Option<Json> {
-    let nested = ["function", "custom"]
-        .into_iter()
-        .find_map(|name| tool.get(name).filter(|inner| inner.is_object()));
-    let mut members = vec![("name".to_owned(), Json::text(nested.unwrap_or(tool).str_of("name")?))];
-    if let Json::Object(given) = nested.unwrap_or(tool) {
-        let kept = given
-            .iter()
-            .filter(|(name, _)| !matches!(name.as_str(), "name" | "type" | "cache_control"));
-        members.extend(kept.cloned());
-    }
-    Some(Json::Object(members))
 }
 
 /// Data without what nobody can read in it: the bytes of files, encrypted contents.
