@@ -371,6 +371,19 @@ async fn headers_of_the_modern_era_say_what_the_body_says() {
     let denied: Value = serde_json::from_str(&denied.text().await.unwrap()).unwrap();
     assert_denied(&denied);
     assert_eq!(denied["result"]["resultType"], "complete");
+    let unknown = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "read_note",
+        "_meta": {"io.modelcontextprotocol/protocolVersion": "v999"}}});
+    let request = client.0.http.post(&client.0.base).body(unknown.to_string());
+    let request = request
+        .header("content-type", "application/json")
+        .header("mcp-protocol-version", "v999");
+    assert_eq!(request.send().await.unwrap().status(), 200);
+    let asked = agent.called("tools/call");
+    assert_eq!(
+        asked.last().unwrap().headers["mcp-protocol-version"],
+        "v999",
+        "the server refuses it itself"
+    );
 }
 
 #[tokio::test]

@@ -1,4 +1,5 @@
-//! The headers that repeat the body (MCP 2026-07-28, transports: `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`).
+//! The headers that repeat the body (MCP 2026-07-28, transports: `Mcp-Method`, `Mcp-Name`, `Mcp-Param-*`,
+//! `MCP-Protocol-Version`).
 //!
 //! A header goes on only where it says what the body says, which was judged; after an edit it says what the body says then.
 
@@ -6,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::message::Message;
+use super::message::{Message, OWN_VERSION};
 use crate::gateway::json::Json;
 
 /// A header of a request, and the place in the body that it repeats.
@@ -52,7 +53,8 @@ pub(super) fn written(repeated: &[Repeated], body: &Json) -> HeaderMap {
 }
 
 fn is_repeated(name: &HeaderName) -> bool {
-    matches!(name.as_str(), "mcp-method" | "mcp-name") || name.as_str().starts_with("mcp-param-")
+    matches!(name.as_str(), "mcp-method" | "mcp-name" | "mcp-protocol-version")
+        || name.as_str().starts_with("mcp-param-")
 }
 
 fn place_of(name: &str, text: &str, message: &Message) -> Option<Vec<String>> {
@@ -62,6 +64,7 @@ fn place_of(name: &str, text: &str, message: &Message) -> Option<Vec<String>> {
     };
     match name {
         "mcp-method" => at(&["method"]),
+        "mcp-protocol-version" => at(&["params", "_meta", OWN_VERSION]),
         "mcp-name" => {
             let named = match message.method.as_str() {
                 method if method.starts_with("resources/") => "uri",

@@ -4,6 +4,9 @@ use crate::gateway::exchange::Says;
 use crate::gateway::json::Json;
 use crate::gateway::judged_units::MAX_ID_BYTES;
 
+/// The member of `_meta` in which a request names the version of MCP that it speaks.
+pub(super) const OWN_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+
 /// The kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
@@ -84,7 +87,7 @@ impl Message {
 
     /// The version of MCP that a request names for itself; those before 2026-07-28 name none.
     pub(super) fn own_version(&self) -> Option<&str> {
-        self.param("_meta")?.str_of("io.modelcontextprotocol/protocolVersion")
+        self.param("_meta")?.str_of(OWN_VERSION)
     }
 
     /// Whether a request or notification says more than identifiers and words of the protocol.
