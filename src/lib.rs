@@ -25,7 +25,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`model`] | the words: step, content, origin, finding, treatment, edit, verdict; no serde, no async, no I/O |
-//! | [`telemetry`] | log set-up, the name of every metric |
+//! | [`telemetry`] | logs, metrics and traces: set-up, export over OTLP, the name of every metric and span |
 //! | [`wire`] | decode and encode; the only home of wire field names; pure |
 //! | [`policy`] | an organisation's policy: treatments, tools, posture; versioned |
 //! | [`tools`] | what a tool does: the one classification, from policy, name, description and arguments |
@@ -42,6 +42,7 @@
 //! | [`limit`] | rate limits |
 //! | [`work`] | slots for work that takes a processor; a bounded queue before them |
 //! | [`audit`] | one record for each decision; tickets that cannot be forgotten |
+//! | [`events`] | decisions as OCSF in CloudEvents, for NATS, a webhook or a file |
 //! | [`pipeline`] | the stages in order |
 //! | [`gateway`] | enforcing proxies before agents that speak other protocols: observe, decide, relay |
 //! | [`hook`] | hooks of coding agents: their events as steps, their answers, their settings |
@@ -78,6 +79,7 @@ pub mod cache;
 pub mod cli;
 pub mod config;
 pub mod eval;
+pub mod events;
 pub mod gateway;
 pub mod hook;
 pub mod judge;

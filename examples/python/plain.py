@@ -6,6 +6,7 @@ import urllib.request
 import uuid
 
 GUARDIAN = os.environ.get("GUARDIAN_URL", "http://127.0.0.1:8787")
+KEY = os.environ.get("GUARDIAN_KEY")
 SESSION = uuid.uuid4().hex
 
 
@@ -13,9 +14,11 @@ def judge(method, **step):
     context = {"agent": {"id": "shop", "name": "shop"}, "session": {"id": SESSION}}
     request = {"jsonrpc": "2.0", "id": uuid.uuid4().hex, "method": method, "params": {"context": context, **step}}
     headers = {"Content-Type": "application/json"}
+    if KEY:
+        headers["Authorization"] = f"Bearer {KEY}"
     with urllib.request.urlopen(urllib.request.Request(GUARDIAN, json.dumps(request).encode(), headers), timeout=15) as answer:
         result = json.load(answer)["result"]
-    print(f"{result['decision']:6} {method}: {result['message']}")
+    print(f"{result['decision']:6} {method}: {result['message']} ({result['data']['decisionId']})")
     return result
 
 

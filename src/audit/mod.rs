@@ -19,6 +19,7 @@ mod record;
 mod sink;
 mod step_lines;
 mod ticket;
+mod watched;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,10 +31,11 @@ pub use follow::Follower;
 pub use kept::{KeptFinding, KeptObserved, KeptRecord, each_line};
 use output::LastLine;
 pub use policies::{keep_policies, kept_policies, policy_folder};
-pub use record::{FindingLine, Outcome, Record};
+pub use record::{FindingLine, Outcome, Record, VerdictLines};
 pub use sink::{LineSink, MemorySink, NullSink, Recorded, Sink, Taken};
 pub use step_lines::{ContentLine, StepLines, Texts};
 pub use ticket::Ticket;
+pub use watched::Watcher;
 
 use crate::model::{Caller, Step};
 

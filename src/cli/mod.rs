@@ -12,6 +12,7 @@ mod checks;
 mod config;
 mod doctor;
 mod eval;
+mod health;
 mod hook;
 mod input;
 mod judge;
@@ -97,6 +98,8 @@ enum Command {
     Mcp(mcp::Command),
     /// Guard an MCP server: run it, or reach it, and stand between it and the client that calls this command.
     McpStdio(Box<mcp_stdio::Arguments>),
+    /// Ask a running server whether it takes steps; for health checks of containers.
+    Health(health::Arguments),
     /// Check that everything works, from the configuration to the judge's verdicts.
     Doctor(doctor::Arguments),
 }
@@ -244,6 +247,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::McpStdio(arguments) => mcp_stdio::run(&arguments),
         Command::Train(arguments) => runtime()?.block_on(train::run(&arguments)),
         Command::WrapConfig(arguments) => runtime()?.block_on(wrap_config::run(&arguments)),
+        Command::Health(arguments) => runtime()?.block_on(health::run(&arguments)),
         Command::Doctor(arguments) => runtime()?.block_on(doctor::run(&arguments)),
     }
 }

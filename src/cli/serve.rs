@@ -8,10 +8,12 @@ use clap::Args;
 
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
+use crate::events::Events;
 use crate::gateway::{self, Gateways, Own};
 use crate::model::Enforcement;
 use crate::pipeline::{Guardian, Organisations};
 use crate::server::{Authentication, Control, Server, parse_listen};
+use crate::telemetry::otlp::Exports;
 use crate::{app, audit, telemetry};
 
 /// Answer steps over HTTP.
@@ -37,10 +39,22 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     if let Some(listen) = arguments.listen {
         config.server.listen = listen;
     }
-    start_logging(&config, Quiet::No)?;
+    let exports = match &config.otlp {
+        None => {
+            start_logging(&config, Quiet::No)?;
+            None
+        }
+        Some(otlp) => Some(telemetry::start_exporting(&config.log, otlp)?),
+    };
     outlive_file_limits();
     telemetry::metrics_handle();
-    let guardian = Arc::new(app::guardian(&config, &audit::Settings::Stderr)?);
+    let mut guardian = app::guardian(&config, &audit::Settings::Stderr)?;
+    let events = config.events.clone().map(Events::new);
+    if let Some(events) = &events {
+        guardian = guardian.watched_by(events.watcher());
+        events.start();
+    }
+    let guardian = Arc::new(guardian);
     let server = Server::bind(
         config.server.clone(),
         config.wire,
@@ -93,8 +107,31 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     if let Some(canaries) = canaries {
         canaries.abort();
     }
+    finish(events, exports).await;
     ended?;
     Ok(Ended::Done)
+}
+
+/// How long the end waits for events to be acknowledged.
+const FOR_EVENTS: Duration = Duration::from_secs(3);
+
+/// Sends what waits to be sent, and says what could not be.
+async fn finish(events: Option<Arc<Events>>, exports: Option<Exports>) {
+    if let Some(events) = events {
+        let unsent = events.finish(FOR_EVENTS).await;
+        if unsent > 0 {
+            tracing::error!(unsent, "events could not be sent; the audit records have them");
+        }
+    }
+    tracing::info!("stopped");
+    let Some(exports) = exports else { return };
+    // It waits for the collector.
+    let unsent = tokio::task::spawn_blocking(move || exports.finish())
+        .await
+        .unwrap_or_default();
+    if !unsent.is_empty() {
+        tracing::warn!("telemetry could not be sent: {}", unsent.join(", "));
+    }
 }
 
 /// A gateway at an address of its own, until the server is stopped.
@@ -206,7 +243,12 @@ async fn heed_signals(parts: Reloaded) {
         }
     }
     tracing::info!("stopping: finishing what is under way");
-    parts.control.stop();
+    // A second signal does not wait.
+    tokio::select! {
+        () = parts.control.drain() => {}
+        _ = terminate.recv() => parts.control.stop(),
+        _ = interrupt.recv() => parts.control.stop(),
+    }
 }
 
 #[cfg(not(unix))]

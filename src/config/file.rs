@@ -27,6 +27,8 @@ pub struct ConfigFile {
     pub(super) audit: AuditSection,
     pub(super) metrics: MetricsSection,
     pub(super) log: LogSection,
+    pub(super) otlp: OtlpSection,
+    pub(super) events: EventSection,
     pub(super) organisations: Vec<OrganisationSection>,
     pub(super) gateways: Vec<GatewaySection>,
 }
@@ -162,6 +164,7 @@ pub(super) struct LimitSection {
     pub(super) longest_wait_ms: Option<u64>,
     pub(super) max_connections: Option<usize>,
     pub(super) max_connections_per_peer: Option<usize>,
+    pub(super) drain_delay_ms: Option<u64>,
     pub(super) idle_timeout_ms: Option<u64>,
 }
 
@@ -234,6 +237,28 @@ pub(super) struct MetricsSection {
 pub(super) struct LogSection {
     pub(super) filter: Option<String>,
     pub(super) format: Option<String>,
+}
+
+/// Where telemetry goes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct OtlpSection {
+    pub(super) endpoint: Option<String>,
+    pub(super) protocol: Option<String>,
+    pub(super) sample: Option<f64>,
+    pub(super) content: Option<bool>,
+}
+
+/// Where events go.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct EventSection {
+    pub(super) nats: Option<String>,
+    pub(super) stream: Option<String>,
+    pub(super) subject: Option<String>,
+    pub(super) webhook: Option<String>,
+    pub(super) webhook_key_env: Option<String>,
+    pub(super) file: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -11,6 +11,7 @@ mod judging;
 mod keys;
 mod local;
 mod organisations;
+mod outlets;
 mod serve;
 mod settings;
 mod storage;

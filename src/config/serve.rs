@@ -61,6 +61,12 @@ impl Reader<'_> {
                 10..=600_000,
             )?),
             connections: self.connections(limits)?,
+            drain_delay: Duration::from_millis(self.number(
+                "limits.drain_delay_ms",
+                limits.drain_delay_ms,
+                0,
+                0..=120_000,
+            )?),
             drain_timeout: timeout + Duration::from_secs(1),
             metrics: self.metrics(&file.metrics, listen)?,
         })

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use super::{ApiKey, ConfigError, ConfigFile, keys};
 use crate::model::{Enforcement, OrganisationId};
 use crate::{
-    audit, cache, gateway, judge, limit, local, pipeline, selftest, server, session, shared, telemetry, wire, work,
+    audit, cache, events, gateway, judge, limit, local, pipeline, selftest, server, session, shared, telemetry, wire,
+    work,
 };
 
 /// Everything that is configured, checked.
@@ -43,6 +44,10 @@ pub struct Config {
     pub audit_on_failure: audit::OnFailure,
     /// Logs.
     pub log: telemetry::Settings,
+    /// Where telemetry goes; `None`: nowhere.
+    pub otlp: Option<telemetry::otlp::Settings>,
+    /// Where events go; `None`: nowhere.
+    pub events: Option<events::Settings>,
     /// The organisations; at least one.
     pub organisations: Vec<OrganisationSettings>,
     /// The gateways.
@@ -110,6 +115,8 @@ impl Config {
         self.audit = Some(audit::Settings::Off);
         self.sessions = self.sessions.map(session::Settings::in_process);
         self.shared = None;
+        self.otlp = None;
+        self.events = None;
         self
     }
 
@@ -132,6 +139,8 @@ impl Config {
                 audit,
                 audit_on_failure,
                 log,
+                otlp,
+                events,
                 organisations: _,
                 gateways: _,
                 says_policy: _,
@@ -139,7 +148,7 @@ impl Config {
             } = config;
             format!(
                 "{server:?} {wire:?} {judge:?} {local_judge:?} {canaries:?} {pipeline:?} {work:?} {limits:?} {cache:?} \
-                 {sessions:?} {shared:?} {audit:?} {audit_on_failure:?} {log:?}"
+                 {sessions:?} {shared:?} {audit:?} {audit_on_failure:?} {log:?} {otlp:?} {events:?}"
             )
         };
         fixed(self) == fixed(other)
@@ -223,6 +232,8 @@ impl ConfigFile {
             audit,
             audit_on_failure,
             log: reader.log(&self.log)?,
+            otlp: reader.otlp(&self.otlp)?,
+            events: reader.events(&self.events)?,
             organisations,
             says_policy: self.policy.is_some() || !self.organisations.is_empty(),
             missing_keys: reader.missing.into_inner(),

@@ -7,6 +7,7 @@ use std::time::Duration;
 use http::HeaderName;
 use http::header::{AUTHORIZATION, COOKIE};
 use tokio::sync::Semaphore;
+use tracing::Instrument;
 use url::Url;
 
 use super::conversations::Conversations;
@@ -291,10 +292,11 @@ impl Route {
             return;
         };
         let observing = self.verdicts.observed(question);
-        tokio::spawn(async move {
+        let observing = async move {
             observing.await;
             drop(permit);
-        });
+        };
+        tokio::spawn(observing.in_current_span());
     }
 
     /// Does something beside an exchange, within bounds of number and time.

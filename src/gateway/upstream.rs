@@ -7,11 +7,13 @@ use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use reqwest::Response;
+use tracing::{Instrument, Span};
 use url::Url;
 
 use super::credentials::Credentials;
 use super::settings::Settings;
 use crate::model::OrganisationId;
+use crate::telemetry::spans;
 use crate::work::{Memory, NoRoom, Taken, unfolded_as_tree};
 
 /// Why there is no answer.
@@ -219,14 +221,29 @@ impl Upstream {
             own.insert(CONTENT_TYPE, kind.clone());
             request = request.body(body.clone());
         }
-        match tokio::time::timeout(self.timeout, request.headers(own).send()).await {
-            Ok(Ok(response)) => Ok(response),
+        let span = self.span(&forward.method);
+        span.in_scope(|| spans::inject(&mut own));
+        let sending = request.headers(own).send().instrument(span.clone());
+        match tokio::time::timeout(self.timeout, sending).await {
+            Ok(Ok(response)) => {
+                span.record("http.response.status_code", response.status().as_u16());
+                Ok(response)
+            }
             Ok(Err(error)) => {
+                spans::failed(&span, "unreachable");
                 tracing::warn!("the agent behind a gateway cannot be reached: {}", error.without_url());
                 Err(UpstreamFault::Unreachable)
             }
-            Err(_) => Err(UpstreamFault::TooSlow),
+            Err(_) => {
+                spans::failed(&span, "timeout");
+                Err(UpstreamFault::TooSlow)
+            }
         }
+    }
+
+    fn span(&self, method: &Method) -> Span {
+        let (host, port) = (self.base.host_str(), self.base.port_or_known_default());
+        spans::upstream(method.as_str(), host.unwrap_or_default(), port.unwrap_or_default())
     }
 
     /// The whole body of an answer, for which room is taken: first for its bytes, then for what they unfold to.

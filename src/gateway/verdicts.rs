@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::oneshot;
+use tracing::Instrument;
 use url::Url;
 
 use super::concatenated;
@@ -435,7 +436,7 @@ fn not_admitted(refused: Refused, stage: Stage) -> Denial {
 async fn decide(guardian: &Arc<Guardian>, admitted: Admitted, step: Arc<Step>, depth: Depth) -> Option<Decided> {
     let (answer, answered) = oneshot::channel();
     let guardian = Arc::clone(guardian);
-    tokio::spawn(async move {
+    let deciding = async move {
         if depth == Depth::Rules {
             // Nobody may be there any more.
             let _ = answer.send(guardian.answer_by_rules(&admitted, step).await);
@@ -447,7 +448,8 @@ async fn decide(guardian: &Arc<Guardian>, admitted: Admitted, step: Arc<Step>, d
         // The answer is taken before the session is updated, also where both happen on one thread.
         tokio::task::yield_now().await;
         update.apply().await;
-    });
+    };
+    tokio::spawn(deciding.in_current_span());
     let panicked = |_: &_| tracing::error!("deciding about a step panicked");
     answered.await.inspect_err(panicked).ok()
 }

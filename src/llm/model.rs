@@ -8,6 +8,7 @@ use std::sync::Arc;
 use async_openai::Client;
 use serde_json::Value;
 use tokio::time::Instant;
+use tracing::{Instrument, Span};
 
 use super::address::Endpoint;
 use super::completion::{Reply, RequestBody, Said, read_said, usage_of};
@@ -17,7 +18,7 @@ use super::settings::{Settings, SettingsError};
 use super::transport::Transport;
 use super::usage::{Cost, Usage, estimate_tokens};
 use super::{Complaint, Failure, Request};
-use crate::telemetry::names;
+use crate::telemetry::{names, spans};
 
 /// A model at one endpoint. Cheap to clone; clones share connections and what is known of the endpoint.
 #[derive(Clone)]
@@ -86,15 +87,26 @@ impl ChatModel {
             return Err(Failure::Timeout);
         }
         let call = self.shared.converse(request, deadline, patience);
-        let answer = tokio::time::timeout_at(deadline, call)
+        let span = self.span(&request);
+        let answer = tokio::time::timeout_at(deadline, call.instrument(span.clone()))
             .await
             .unwrap_or(Err(Failure::Timeout));
+        note(&span, &answer);
         let took = begun.elapsed();
         let outcome = answer.as_ref().map_or_else(Failure::code, |_| "ok");
         let endpoint = self.endpoint();
         metrics::counter!(names::ENDPOINT_CALLS, "endpoint" => Arc::clone(endpoint), "outcome" => outcome).increment(1);
         metrics::histogram!(names::ENDPOINT_SECONDS, "endpoint" => Arc::clone(endpoint)).record(took);
         answer.map(|reply| Reply { latency: took, ..reply })
+    }
+
+    /// The span of a call.
+    fn span(&self, request: &Request<'_>) -> Span {
+        let settings = &self.shared.settings;
+        let span = spans::chat(&settings.model, self.endpoint(), settings.max_output_tokens);
+        spans::chat_content(&span, "gen_ai.system_instructions", "system", request.system);
+        spans::chat_content(&span, "gen_ai.input.messages", "user", request.user);
+        span
     }
 
     /// Counts a call that was given up, as if its reply had as many tokens as that; as many as it may have, where nobody
@@ -211,6 +223,23 @@ impl Shared {
         metrics::counter!(names::ENDPOINT_COST, "endpoint" => Arc::clone(self.endpoint.name()))
             .increment(cost.micros());
         cost
+    }
+}
+
+/// Says in the span of a call what came of it.
+fn note(span: &Span, answer: &Result<Reply, Failure>) {
+    match answer {
+        Ok(reply) => {
+            let answered = spans::ChatAnswer {
+                model: &reply.model,
+                finish_reason: reply.finish_reason.as_deref(),
+                input_tokens: reply.usage.prompt_tokens,
+                output_tokens: reply.usage.completion_tokens,
+            };
+            spans::chat_answered(span, &answered);
+            spans::chat_content(span, "gen_ai.output.messages", "assistant", &reply.text);
+        }
+        Err(failure) => spans::failed(span, failure.code()),
     }
 }
 

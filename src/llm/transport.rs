@@ -19,6 +19,7 @@ use super::Failure;
 use super::complaint::{Refused, read_refusal, speaks_of_content};
 use super::retry::retry_after;
 use super::settings::{Proxy, Settings, SettingsError};
+use crate::telemetry::spans;
 
 /// The longest that connecting may take, however long a call may.
 const MAX_CONNECT: Duration = Duration::from_secs(5);
@@ -90,7 +91,8 @@ impl Service<HttpRequestFactory> for Transport {
     fn call(&mut self, request: HttpRequestFactory) -> Attempt {
         let http = self.http.clone();
         Box::pin(async move {
-            let request = request.build().await?;
+            let mut request = request.build().await?;
+            spans::inject(request.headers_mut());
             let response = http.execute(request).await.map_err(|error| Failure::from(&error))?;
             let status = response.status();
             if status == StatusCode::OK {

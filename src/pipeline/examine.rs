@@ -19,6 +19,7 @@ use crate::judge::Judge;
 use crate::model::{Clean, Decision, Diagnostic, Finding, History, Method, Source, Step, Suspicion, Verdict, Withheld};
 use crate::policy::{SessionIncomplete, Suspected};
 use crate::session::{Recalled, Snapshot};
+use crate::telemetry::spans;
 
 /// An examined step.
 pub(super) enum Examined {
@@ -100,7 +101,7 @@ impl Examiner {
             code: "session_incomplete",
             detail: gap.describe().to_owned(),
         }));
-        let screened = self.screen(step, recalled.past());
+        let screened = spans::stage_here("screen").in_scope(|| self.screen(step, recalled.past()));
         let incomplete = match recalled.past().gap() {
             Some(_) if screened.kind().acts() => self.policy().judge.session_incomplete,
             Some(_) | None => SessionIncomplete::Note,
@@ -115,10 +116,14 @@ impl Examiner {
             (Some(draft), _) if draft.decision == Decision::Deny => Err(Box::new(draft)),
             (_, SessionIncomplete::Deny) => Err(Box::new(Draft::session_incomplete(screened.method()))),
             (Some(draft), _) if beside != Beside::ModelFirst => Err(Box::new(draft)),
-            (Some(_) | None, _) => self.mask(&screened, recalled.past()).map(|mut cleared| {
-                cleared.local_opinion = self.local_opinion(beside, &screened, recalled.past());
-                cleared
-            }),
+            (Some(_) | None, _) => {
+                let masked = spans::stage_here("mask").in_scope(|| self.mask(&screened, recalled.past()));
+                masked.map(|mut cleared| {
+                    let opinion = || self.local_opinion(beside, &screened, recalled.past());
+                    cleared.local_opinion = spans::stage_here("local").in_scope(opinion);
+                    cleared
+                })
+            }
         };
         let examination = Examination {
             screened,
@@ -203,7 +208,8 @@ impl Examiner {
     }
 
     fn finish(&self, examination: Examination, cleared: Cleared, draft: Draft) -> Finished {
-        let verdict = self.settle(draft, cleared, examination.recalled.past());
+        let settling = || self.settle(draft, cleared, examination.recalled.past());
+        let verdict = spans::stage_here("settle").in_scope(settling);
         self.complete(examination, verdict)
     }
 

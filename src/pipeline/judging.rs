@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use tracing::Instrument;
+
 use super::alone::Alone;
 use super::draft::{Draft, message};
 use super::mask::Cleared;
@@ -89,7 +91,7 @@ impl Guardian {
         let ranks = ByScorer::of(self.scorer.as_ref(), &admitted.organisation);
         let decision: Arc<str> = decision_id.into();
         let (suspicion, withheld) = (cleared.suspicion.clone(), cleared.hidden.clone());
-        async move {
+        let asking = async move {
             if suspicion.is_some() && limits.suspected(&admitted.caller).await.is_err() {
                 return Err(too_many_suspected());
             }
@@ -110,7 +112,8 @@ impl Guardian {
             let mut judged = judge.assess(case).await?;
             judged.decision = Some(decision);
             Ok(judged)
-        }
+        };
+        asking.in_current_span()
     }
 
     /// Nobody could decide: the posture. Even an open one allows nothing that the local judge would deny.

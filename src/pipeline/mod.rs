@@ -56,6 +56,7 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::time::Instant;
+use tracing::Instrument;
 
 pub use admission::{Admitted, Refused};
 pub use examine::Shown;
@@ -81,7 +82,7 @@ use crate::model::{Caller, Clean, Decision, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::session::{Memory, Snapshot};
 use crate::shared::Link;
-use crate::telemetry::names;
+use crate::telemetry::{names, spans};
 use crate::work::{self, Busy, Pool, Slot};
 
 /// How the pipeline behaves.
@@ -258,14 +259,21 @@ impl Guardian {
     ) -> (Decided, SessionUpdate) {
         let ticket = self.audit.open(&admitted.caller, &step);
         let method = step.method;
-        let (snapshot, notes) = self.recall(admitted, &step, &mut step_slot).await;
+        let span = spans::step(
+            ticket.decision_id(),
+            admitted.organisation.id.as_str(),
+            method.as_str(),
+            step.kind.as_str(),
+        );
+        let recalling = self.recall(admitted, &step, &mut step_slot);
+        let (snapshot, notes) = recalling.instrument(spans::stage(&span, "recall")).await;
         let keys = snapshot.keys();
 
         let examined = {
             let (examiner, judge) = (examiner.clone(), judge.cloned());
-            let (step, snapshot) = (Arc::clone(&step), snapshot.clone());
+            let (step, snapshot, span) = (Arc::clone(&step), snapshot.clone(), span.clone());
             step_slot
-                .run(move || examiner.examine(step, snapshot, notes, judge.as_deref()))
+                .run(move || span.in_scope(|| examiner.examine(step, snapshot, notes, judge.as_deref())))
                 .await
         };
         let finished = match (examined, judge) {
@@ -280,10 +288,12 @@ impl Guardian {
                     step_slot.deadline,
                     ticket.decision_id(),
                 );
-                let draft = Box::pin(asking).await;
-                let examiner = examiner.clone();
+                let draft = Box::pin(asking).instrument(spans::stage(&span, "judge")).await;
+                let (examiner, span) = (examiner.clone(), span.clone());
                 step_slot
-                    .run_after(SETTLING, move || Box::new(examiner.close(*open, draft)))
+                    .run_after(SETTLING, move || {
+                        Box::new(span.in_scope(|| examiner.close(*open, draft)))
+                    })
                     .await
             }
             (Ok(Examined::Open(..)), None) => Err(Busy::Late),
@@ -295,7 +305,8 @@ impl Guardian {
         let decision_id = ticket.decision_id().to_owned();
         let (duration, taken) = ticket.close(&finished.verdict, std::mem::take(&mut finished.record_lines));
         count(&finished.verdict, method, duration);
-        let recorded = taken.wait().await;
+        note(&span, &finished.verdict);
+        let recorded = taken.wait().instrument(spans::stage(&span, "record")).await;
         let decided = Decided {
             verdict: match recorded {
                 Recorded::Yes => Arc::clone(&finished.verdict),
@@ -411,6 +422,19 @@ impl Keep for Judged {
 
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         Judged::from_bytes(bytes)
+    }
+}
+
+/// Says in the span of a step what became of it.
+fn note(span: &tracing::Span, verdict: &Verdict) {
+    if span.is_disabled() {
+        return;
+    }
+    span.record("guardian.decision", verdict.outcome());
+    span.record("guardian.source", verdict.source.as_str());
+    if !verdict.reason_codes.is_empty() {
+        let codes: Vec<&str> = verdict.reason_codes.iter().map(|code| code.as_str()).collect();
+        span.record("guardian.reason_codes", codes.join(","));
     }
 }
 

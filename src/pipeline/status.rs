@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Guardian, Standing};
+use crate::audit::Watcher;
 use crate::judge::Judge;
 use crate::llm::BreakerState;
 
@@ -42,6 +43,13 @@ impl Guardian {
             Some(link) => link.answers_within(time).await,
             None => true,
         }
+    }
+
+    /// The same, whose audit records are shown to this watcher as well.
+    #[must_use]
+    pub fn watched_by(mut self, watcher: Arc<Watcher>) -> Self {
+        self.audit = self.audit.watched_by(watcher);
+        self
     }
 
     /// Opens the file of audit records again.

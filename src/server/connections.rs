@@ -153,6 +153,11 @@ impl Registry {
         })))
     }
 
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.table().held.len()
+    }
+
     /// Waits until there is no connection any more.
     pub(super) async fn emptied(&self) {
         loop {

@@ -1,6 +1,7 @@
 //! Whether the server is alive, and whether it is ready.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -14,12 +15,15 @@ pub(super) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: steps can be decided. Not ready while as many are under way as may be, or while no step is
+/// `GET /readyz`: steps can be decided. Not ready once the server was told to stop, while as many are under way as may be, or while no step is
 /// taken because audit records cannot be written.
 ///
 /// Endpoints that are left alone are named, one a line; the posture decides meanwhile, so that is no reason not to be ready.
 /// So are postures that let steps happen about which nobody could decide.
 pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
+    if shared.stopping.load(Ordering::Relaxed) {
+        return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
+    }
     if shared.in_flight.available_permits() == 0 || shared.memory.is_spent() || shared.guardian.pool().is_full() {
         return (StatusCode::SERVICE_UNAVAILABLE, "overloaded\n").into_response();
     }

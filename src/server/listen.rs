@@ -85,7 +85,8 @@ pub(super) async fn serve(
     drop(listener);
     stop.mark_unchanged();
     if tokio::time::timeout(drain, registry.emptied()).await.is_err() {
-        tracing::warn!("connections are cut off: their requests took too long");
+        let connections = registry.count();
+        tracing::warn!(connections, "connections are cut off: their requests took too long");
     }
 }
 

@@ -24,9 +24,11 @@ mod refusal;
 mod same_machine;
 mod steps;
 mod tls;
+mod traced;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -79,6 +81,8 @@ pub struct Settings {
     pub connections: Connections,
     /// How long a request may wait until it is examined.
     pub longest_wait: Duration,
+    /// How long requests are still taken when the server is told to stop and says so at `/readyz`.
+    pub drain_delay: Duration,
     /// How long requests under way may still take when the server is told to stop.
     pub drain_timeout: Duration,
     /// Where `/metrics` is, and who may read it.
@@ -98,6 +102,7 @@ impl Default for Settings {
             body_timeout: Duration::from_secs(10),
             connections: Connections::default(),
             longest_wait: Duration::from_secs(10),
+            drain_delay: Duration::ZERO,
             drain_timeout: Duration::from_secs(11),
             metrics: MetricsSettings::default(),
         }
@@ -203,6 +208,8 @@ pub(crate) struct Shared {
     in_flight: Arc<Semaphore>,
     memory: Arc<Memory>,
     tls: Option<Arc<Tls>>,
+    /// Whether it has been told to stop.
+    stopping: AtomicBool,
 }
 
 /// A server that is bound to its address.
@@ -254,6 +261,7 @@ impl Server {
             tls,
             settings,
             limits,
+            stopping: AtomicBool::new(false),
         });
         Ok(Self {
             shared,
@@ -268,7 +276,7 @@ impl Server {
     /// Serves other routes too, under paths of their own. They check for themselves who may call.
     #[must_use]
     pub fn besides(mut self, routes: Router) -> Self {
-        self.besides = routes.layer(axum::middleware::from_fn(follow::follow));
+        self.besides = traced::traced(routes.layer(axum::middleware::from_fn(follow::follow)));
         self
     }
 
@@ -353,6 +361,13 @@ fn bound(address: SocketAddr) -> Result<TcpListener, ServerError> {
 }
 
 impl Control {
+    /// Says at `/readyz` that it stops, takes requests for as long as load balancers may need to see that, and stops.
+    pub async fn drain(&self) {
+        self.shared.stopping.store(true, Ordering::Relaxed);
+        tokio::time::sleep(self.shared.settings.drain_delay).await;
+        self.stop();
+    }
+
     /// Stops accepting; requests under way are finished within the drain time.
     pub fn stop(&self) {
         // Nobody serves any more: then there is nothing to stop.
@@ -368,7 +383,7 @@ impl Control {
         let listener = tokio::net::TcpListener::from_std(listener).map_err(ServerError::Stopped)?;
         let settings = &self.shared.settings;
         let stop = self.stop.subscribe();
-        let routes = routes.layer(axum::middleware::from_fn(follow::follow));
+        let routes = traced::traced(routes.layer(axum::middleware::from_fn(follow::follow)));
         let tls = self.shared.tls.clone();
         listen::serve(
             listener,
@@ -414,7 +429,7 @@ const PATH_WITH_SLASH: &str = "/aos/";
 
 /// The routes.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    Router::new()
+    let judging = Router::new()
         .route("/", post(steps::answer).fallback(refuse_all_but("POST")))
         .route("/aos", post(steps::answer).fallback(refuse_all_but("POST")))
         .route(PATH_WITH_SLASH, post(steps::answer).fallback(refuse_all_but("POST")))
@@ -422,7 +437,8 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route(
             "/hook/claude-code",
             post(hook::claude_code).fallback(refuse_all_but("POST")),
-        )
+        );
+    traced::traced(judging)
         .route("/healthz", get(health::alive).fallback(refuse_all_but("GET, HEAD")))
         .route("/readyz", get(health::ready).fallback(refuse_all_but("GET, HEAD")))
         .route("/metrics", get(metrics::answer).fallback(refuse_all_but("GET, HEAD")))

@@ -11,6 +11,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderValue, Request, StatusCode};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
+use tracing::Instrument;
 
 use super::receive::{Permits, Received, receive};
 use super::{Refusal, Shared, batch};
@@ -193,7 +194,7 @@ async fn decide(
     let (answer, answered) = oneshot::channel();
     let (guardian, request) = (Arc::clone(&shared.guardian), id.clone());
     // A task of its own: it goes on when the client hangs up, and a panic in it is an answer like any other.
-    tokio::spawn(async move {
+    let deciding = async move {
         let _permits = permits;
         let _counted = InFlight::count();
         let (decided, update) = guardian.answer(&admitted, step, Some(slot)).await;
@@ -202,7 +203,8 @@ async fn decide(
         // The answer is written before the session is updated, also where both happen on one thread.
         tokio::task::yield_now().await;
         update.apply().await;
-    });
+    };
+    tokio::spawn(deciding.in_current_span());
     match answered.await {
         Ok(answer) => answer,
         Err(_) => {

@@ -1,17 +1,26 @@
-//! Logs and metrics: set-up, and the names of everything that is measured.
+//! Logs, metrics and traces: set-up, and the names of everything that is measured.
 //!
 //! Nothing secret is logged: no keys, no masked values, and no prompt or content at `info` or above.
 
 mod log;
 pub mod names;
+pub mod otlp;
+pub mod spans;
 
 use std::sync::OnceLock;
 
 pub use log::flush as flush_log;
 
 use metrics_exporter_prometheus::{Matcher, PrometheusBuilder, PrometheusHandle};
-use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
+use metrics_util::layers::FanoutBuilder;
+use opentelemetry::trace::TracerProvider;
+use opentelemetry_appender_tracing::layer::OpenTelemetryTracingBridge;
+use tracing_subscriber::filter::{LevelFilter, Targets};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
+
+use otlp::{ExportError, Exports};
 
 /// How log lines are written to standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,12 +85,13 @@ fn filter(settings: &Settings) -> Result<EnvFilter, SetupError> {
             )));
         }
     }
-    let off = "async_openai=off"
-        .parse()
-        .map_err(|_| refused("internal directive".to_owned()))?;
-    Ok(EnvFilter::try_new(&settings.filter)
-        .map_err(|error| refused(error.to_string()))?
-        .add_directive(off))
+    let mut filter = EnvFilter::try_new(&settings.filter).map_err(|error| refused(error.to_string()))?;
+    // The client of models logs whole bodies; spans are no lines.
+    for target in ["async_openai", spans::TARGET] {
+        let off = format!("{target}=off").parse();
+        filter = filter.add_directive(off.map_err(|_| refused("internal directive".to_owned()))?);
+    }
+    Ok(filter)
 }
 
 /// Starts logging to standard error, on a thread of its own. A second call changes nothing.
@@ -101,16 +111,91 @@ pub fn start_logging(settings: &Settings) -> Result<(), SetupError> {
         LogFormat::Text => builder.with_ansi(false).try_init(),
         LogFormat::Json => builder.json().try_init(),
     };
-    if started.is_err() {
-        tracing::debug!("logging was already set up");
-        return Ok(());
+    match started {
+        Ok(()) => log_panics(),
+        Err(_) => tracing::debug!("logging was already set up"),
     }
+    Ok(())
+}
+
+/// Starts logging as [`start_logging`] does, and exports traces, metrics and the same log lines besides.
+///
+/// # Errors
+///
+/// When the filter is not understood, or the collector's address cannot be used.
+pub fn start_exporting(settings: &Settings, otlp: &otlp::Settings) -> Result<Exports, StartError> {
+    let exports = Exports::start(otlp)?;
+    let lines = tracing_subscriber::fmt::layer().with_writer(log::Lines::start());
+    let lines = match settings.format {
+        LogFormat::Text => lines.with_ansi(false).boxed(),
+        LogFormat::Json => lines.json().boxed(),
+    };
+    let logs = exports.logs.as_ref().map(|provider| {
+        // What exporting itself says would be exported again.
+        let own = [
+            "opentelemetry",
+            "opentelemetry_sdk",
+            "opentelemetry_otlp",
+            "hyper",
+            "reqwest",
+            "tonic",
+            "h2",
+        ];
+        let others = Targets::new()
+            .with_default(LevelFilter::TRACE)
+            .with_targets(own.map(|target| (target, LevelFilter::OFF)));
+        Ok::<_, SetupError>(
+            OpenTelemetryTracingBridge::new(provider)
+                .with_filter(filter(settings)?)
+                .with_filter(others),
+        )
+    });
+    let traces = exports.traces.as_ref().map(|provider| {
+        tracing_opentelemetry::layer()
+            .with_tracer(provider.tracer("aos-guardian"))
+            .with_location(false)
+            .with_threads(false)
+            .with_tracked_inactivity(false)
+            .with_level(false)
+            .with_target(false)
+            .with_filter(Targets::new().with_target(spans::TARGET, LevelFilter::INFO))
+    });
+    let started = tracing_subscriber::registry()
+        .with(traces)
+        .with(logs.transpose()?)
+        .with(lines.with_filter(filter(settings)?))
+        .try_init();
+    if started.is_ok() {
+        log_panics();
+        if exports.traces.is_some() {
+            spans::switch_on(otlp.content);
+        }
+    }
+    // The first to ask for the recorder makes it.
+    let _ = EXPORTS.set(exports.clone());
+    Ok(exports)
+}
+
+/// What is exported, for the recorder of metrics.
+static EXPORTS: OnceLock<Exports> = OnceLock::new();
+
+/// Why logs and exports cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The log filter.
+    #[error(transparent)]
+    Log(#[from] SetupError),
+    /// The exports.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+}
+
+fn log_panics() {
     // What the standard hook prints would wait for whoever reads standard error.
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(place, "a thread panicked");
     }));
-    Ok(())
 }
 
 /// Buckets of decision times, in seconds: rules answer in microseconds, judges in seconds.
@@ -126,7 +211,15 @@ pub fn metrics_handle() -> Option<&'static PrometheusHandle> {
             let builder = PrometheusBuilder::new()
                 .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), SECONDS)
                 .ok()?;
-            let handle = builder.install_recorder().ok()?;
+            let recorder = builder.build_recorder();
+            let handle = recorder.handle();
+            match EXPORTS.get().and_then(Exports::recorder) {
+                None => metrics::set_global_recorder(recorder).ok()?,
+                Some(exporting) => {
+                    let both = FanoutBuilder::default().add_recorder(recorder).add_recorder(exporting);
+                    metrics::set_global_recorder(both.build()).ok()?;
+                }
+            }
             names::describe();
             Some(handle)
         })

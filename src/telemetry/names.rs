@@ -48,6 +48,8 @@ pub const REFUSALS: &str = "guardian_refusals_total";
 pub const AUDIT_RECORDS: &str = "guardian_audit_records_total";
 /// Audit records that could not be written and are lost.
 pub const AUDIT_LOST: &str = "guardian_audit_lost_total";
+/// Events, by `outcome`: `sent`, `failed` (a batch that is tried again), `lost` (there was no room).
+pub const EVENTS: &str = "guardian_events_total";
 /// Connections that are held.
 pub const CONNECTIONS: &str = "guardian_connections";
 /// Connections that were not closed by their client, by `reason`: `idle`, `displaced` (made room for a new one), `full` and
@@ -82,6 +84,10 @@ pub const SHARED_UNMERGED: &str = "guardian_shared_unmerged_total";
 
 /// Tells the recorder what each metric means.
 pub fn describe() {
+    metrics::describe_counter!(
+        EVENTS,
+        "Events, by outcome: sent, failed (tried again), lost (no room)."
+    );
     metrics::describe_gauge!(SHARED_UP, "1 while the server of shared state answers.");
     metrics::describe_counter!(SHARED_LOST, "How often the server of shared state stopped answering.");
     metrics::describe_counter!(

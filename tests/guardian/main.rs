@@ -15,9 +15,14 @@ mod bad_input;
 #[cfg(test)]
 mod cache;
 #[cfg(test)]
+#[path = "../support/collector.rs"]
+mod collector;
+#[cfg(test)]
 mod commands;
 #[cfg(test)]
 mod coverage;
+#[cfg(test)]
+mod deploy;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
@@ -34,6 +39,8 @@ mod eval_import;
 mod eval_tools;
 #[cfg(test)]
 mod evaluation;
+#[cfg(test)]
+mod events;
 #[cfg(test)]
 mod fingerprint;
 #[cfg(test)]
@@ -89,6 +96,8 @@ mod shared;
 mod support;
 #[cfg(test)]
 mod suspicion;
+#[cfg(test)]
+mod telemetry;
 #[cfg(test)]
 mod tls;
 #[cfg(test)]

@@ -10,21 +10,27 @@ use serde_json::{Value, json};
 use crate::support::{tool_call, tool_result, user_message};
 
 /// A running `guardian serve`; nobody reads its standard error.
-struct Program {
+pub(crate) struct Program {
     child: Child,
-    address: SocketAddr,
+    pub(crate) address: SocketAddr,
     stderr: BufReader<ChildStderr>,
     folder: tempfile::TempDir,
 }
 
 impl Program {
-    fn start(toml: &str) -> Self {
+    pub(crate) fn start(toml: &str) -> Self {
+        Self::start_with(toml, &[])
+    }
+
+    /// The same, with these variables.
+    pub(crate) fn start_with(toml: &str, variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let config = folder.path().join("guardian.toml");
         std::fs::write(&config, toml).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_guardian"))
             .args(["serve", "--listen", "127.0.0.1:0", "--config"])
             .arg(&config)
+            .envs(variables.iter().copied())
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
@@ -44,8 +50,13 @@ impl Program {
         }
     }
 
+    /// Where it runs: relative files of its configuration are here.
+    pub(crate) fn folder(&self) -> &std::path::Path {
+        self.folder.path()
+    }
+
     /// The status and the body of an answer.
-    fn post(&self, request: &Value) -> (u16, Value) {
+    pub(crate) fn post(&self, request: &Value) -> (u16, Value) {
         let body = request.to_string();
         let head = format!(
             "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
@@ -61,14 +72,14 @@ impl Program {
         (status, serde_json::from_str(body).unwrap())
     }
 
-    fn signal(&self, signal: &str) {
+    pub(crate) fn signal(&self, signal: &str) {
         let sent = Command::new("kill")
             .args([signal, &self.child.id().to_string()])
             .status();
         assert!(sent.unwrap().success());
     }
 
-    fn ends_within(&mut self, most: Duration) -> bool {
+    pub(crate) fn ends_within(&mut self, most: Duration) -> bool {
         let begun = Instant::now();
         while begun.elapsed() < most {
             if self.child.try_wait().unwrap().is_some() {

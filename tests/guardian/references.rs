@@ -33,6 +33,8 @@ fn papers() -> [Papers; 2] {
                 "api_version = \"2024-10-21\"",
                 "model = \"my.model\"",
                 "redis = \"redis://127.0.0.1:6379\"",
+                "nats = \"nats://127.0.0.1:4222\"",
+                "file = \"events.jsonl\"",
                 "on_deny = \"replace\"",
             ],
         },

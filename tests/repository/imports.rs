@@ -29,6 +29,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("cache", &["model", "policy", "shared", "telemetry"]),
     ("limit", &["model", "shared", "telemetry"]),
     ("audit", &["model", "telemetry"]),
+    ("events", &["audit", "telemetry"]),
     (
         "pipeline",
         &[
@@ -71,6 +72,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "cache",
             "limit",
             "audit",
+            "events",
             "session",
             "shared",
             "local",
@@ -120,6 +122,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "llm",
             "judge",
             "audit",
+            "events",
             "pipeline",
             "gateway",
             "hook",

@@ -336,6 +336,14 @@ impl ScriptedJudge {
         *self.server.address()
     }
 
+    /// The values of this header, request by request.
+    #[allow(dead_code, reason = "not every suite looks at headers")]
+    pub(crate) async fn headers(&self, name: &str) -> Vec<String> {
+        let requests = self.server.received_requests().await.unwrap_or_default();
+        let values = requests.iter().filter_map(|request| request.headers.get(name));
+        values.map(|value| value.to_str().unwrap().to_owned()).collect()
+    }
+
     pub(crate) fn asked(&self) -> usize {
         self.asked.load(Ordering::SeqCst)
     }

@@ -87,6 +87,7 @@ fn limits() -> Vec<(&'static str, Said)> {
         ("limits.max_connections", Between(1, 1_000_000)),
         ("limits.max_connections_per_peer", Between(1, 1_000_000)),
         ("limits.idle_timeout_ms", Between(100, 3_600_000)),
+        ("limits.drain_delay_ms", Between(0, 120_000)),
     ]
 }
 
@@ -106,6 +107,8 @@ fn kept() -> Vec<(&'static str, Said)> {
         ("tls", Needs(&["certificate", "key"])),
         ("audit.on_failure", OneOf(vec!["continue", "refuse"])),
         ("log.format", OneOf(vec!["text", "json"])),
+        ("otlp.protocol", OneOf(vec!["http/protobuf", "grpc"])),
+        ("otlp.sample", Between(0, 1)),
     ]
 }
 

@@ -1,0 +1,129 @@
+//! Where events go: NATS JetStream, a webhook, a file.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use async_nats::HeaderMap;
+use async_nats::header::NATS_MESSAGE_ID;
+use async_nats::jetstream::{self, stream};
+use futures_util::future::try_join_all;
+use http::header::CONTENT_TYPE;
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+
+use super::ocsf::Event;
+use super::{MAX_BATCH, Settings};
+
+/// How long the stream knows an id: a repetition within it is stored once.
+const REPETITIONS: Duration = Duration::from_secs(600);
+/// The most bytes that a stream that is made here may take; the oldest events make room.
+const MAX_STREAM_BYTES: i64 = 1 << 30;
+const CONNECTING: Duration = Duration::from_secs(5);
+
+/// A destination; connected on first use.
+pub(super) struct Destination {
+    settings: Settings,
+    nats: Option<jetstream::Context>,
+    http: reqwest::Client,
+}
+
+impl Destination {
+    pub(super) fn new(settings: Settings) -> Self {
+        let http = reqwest::Client::builder()
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .user_agent(concat!("aos-guardian/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Self {
+            settings,
+            nats: None,
+            http: http.unwrap_or_default(),
+        }
+    }
+
+    /// Sends a batch, and waits until it is acknowledged.
+    ///
+    /// # Errors
+    ///
+    /// Why it was not, without the address, which may hold a password.
+    pub(super) async fn send(&mut self, batch: &[Event]) -> Result<(), String> {
+        match &self.settings {
+            Settings::Nats { url, stream, subject } => {
+                let context = match &self.nats {
+                    Some(context) => context.clone(),
+                    None => self.nats.insert(connected(url, stream, subject).await?).clone(),
+                };
+                publish(&context, subject, batch).await
+            }
+            Settings::Webhook { url, key } => {
+                let events: Vec<&Value> = batch.iter().map(|event| &event.json).collect();
+                let body = serde_json::to_vec(&events).map_err(|error| error.to_string())?;
+                let mut request = self.http.post(url.expose_secret()).body(body);
+                request = request.header(CONTENT_TYPE, "application/cloudevents-batch+json");
+                if let Some(key) = key {
+                    request = request.bearer_auth(key.expose_secret());
+                }
+                let answer = request.send().await.map_err(|error| error.without_url().to_string())?;
+                match answer.status().is_success() {
+                    true => Ok(()),
+                    false => Err(format!("the webhook answered {}", answer.status())),
+                }
+            }
+            Settings::File(path) => {
+                let lines: String = batch.iter().map(|event| format!("{}\n", event.json)).collect();
+                let path = path.clone();
+                let written = tokio::task::spawn_blocking(move || append(&path, &lines)).await;
+                written
+                    .map_err(|error| error.to_string())?
+                    .map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+fn append(path: &Path, lines: &str) -> std::io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.create(true).append(true).open(path)?;
+    file.write_all(lines.as_bytes())?;
+    file.sync_data()
+}
+
+/// A connection, and the stream; a stream that is there stays as it is.
+async fn connected(url: &SecretString, stream: &str, subject: &str) -> Result<jetstream::Context, String> {
+    let options = async_nats::ConnectOptions::new().connection_timeout(CONNECTING);
+    let client = options.connect(url.expose_secret()).await;
+    let context = jetstream::new(client.map_err(|error| error.kind().to_string())?);
+    let made = context.get_or_create_stream(stream::Config {
+        name: stream.to_owned(),
+        subjects: vec![format!("{subject}.>")],
+        max_bytes: MAX_STREAM_BYTES,
+        duplicate_window: REPETITIONS,
+        ..stream::Config::default()
+    });
+    made.await
+        .map_err(|error| format!("the stream cannot be used: {error}"))?;
+    Ok(context)
+}
+
+/// Publishes all, and waits for the acknowledgement of each.
+async fn publish(context: &jetstream::Context, subject: &str, batch: &[Event]) -> Result<(), String> {
+    let mut acknowledgements = Vec::with_capacity(MAX_BATCH);
+    for event in batch {
+        let mut headers = HeaderMap::new();
+        headers.insert(NATS_MESSAGE_ID, event.id.as_str());
+        headers.insert("content-type", "application/cloudevents+json");
+        // A dot would begin another token of the subject.
+        let organisation = event.organisation.replace(['.', ':'], "_");
+        let to = format!("{subject}.{organisation}.{}", event.decision);
+        let payload = event.json.to_string().into();
+        let published = context.publish_with_headers(to, headers, payload).await;
+        acknowledgements.push(published.map_err(|error| error.to_string())?.into_future());
+    }
+    try_join_all(acknowledgements)
+        .await
+        .map_err(|error| error.to_string())?;
+    Ok(())
+}

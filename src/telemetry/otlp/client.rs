@@ -1,0 +1,60 @@
+//! The HTTP client of exporters. They run on threads of their own, without a runtime: requests are sent on ours.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
+use tokio::runtime::Handle;
+
+/// How long a batch may take to be sent.
+const TIMEOUT: Duration = Duration::from_secs(10);
+/// The most bytes of an answer of the collector.
+const MAX_ANSWER_BYTES: u64 = 1024 * 1024;
+
+/// Sends on the runtime in which it was made.
+#[derive(Clone, Debug)]
+pub(super) struct Client {
+    http: reqwest::Client,
+    runtime: Handle,
+}
+
+impl Client {
+    /// A client on the current runtime. Redirects are not followed: headers may hold a key.
+    pub(super) fn new() -> Result<Self, reqwest::Error> {
+        let http = reqwest::Client::builder()
+            .timeout(TIMEOUT)
+            .redirect(reqwest::redirect::Policy::none())
+            .referer(false)
+            .user_agent(concat!("aos-guardian/", env!("CARGO_PKG_VERSION")))
+            .build()?;
+        Ok(Self {
+            http,
+            runtime: Handle::current(),
+        })
+    }
+}
+
+#[async_trait]
+impl HttpClient for Client {
+    async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
+        let http = self.http.clone();
+        let sending = self.runtime.spawn(async move {
+            let response = http
+                .execute(request.try_into()?)
+                .await
+                .map_err(reqwest::Error::without_url)?;
+            let (status, headers) = (response.status(), response.headers().clone());
+            if response
+                .content_length()
+                .is_some_and(|length| length > MAX_ANSWER_BYTES)
+            {
+                return Err(HttpError::from("the collector's answer is too large"));
+            }
+            let mut answer = Response::new(response.bytes().await?);
+            *answer.status_mut() = status;
+            *answer.headers_mut() = headers;
+            Ok(answer)
+        });
+        sending.await?
+    }
+}
