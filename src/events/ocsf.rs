@@ -63,11 +63,16 @@ fn with_base(mut data: Value, record: &Record, class: u64) -> Value {
         .parse::<jiff::Timestamp>()
         .map_or(0, |time| time.as_millisecond());
     let category = class / 1_000;
-    let activity = 1;
+    // A finding that is new, or something that OCSF has no name for: that name is then told.
+    let (activity, activity_name) = match class {
+        DETECTION_FINDING => (1, "Create"),
+        _ => (99, record.method),
+    };
     let base = json!({
         "category_uid": category,
         "class_uid": class,
         "activity_id": activity,
+        "activity_name": activity_name,
         "type_uid": class * 100 + activity,
         "time": milliseconds,
         "duration": record.duration_ms.round(),

@@ -17,6 +17,7 @@ use super::step_verdict::StepVerdict;
 use crate::model::{Caller, Decision, Enforcement, Step};
 use crate::pipeline::{Admitted, Decided, Guardian, Recorded, Refused};
 use crate::telemetry::names;
+use crate::telemetry::spans;
 use crate::wire;
 use crate::work::Size;
 
@@ -388,7 +389,9 @@ impl Verdicts {
         if let Some(key) = key {
             request = request.bearer_auth(key.expose_secret());
         }
-        let mut response = request.send().await.ok()?.error_for_status().ok()?;
+        let mut trace = http::HeaderMap::new();
+        spans::inject(&mut trace);
+        let mut response = request.headers(trace).send().await.ok()?.error_for_status().ok()?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.ok()? {
             if body.len() + chunk.len() > 2 * self.limits.max_body_bytes {

@@ -86,8 +86,8 @@ fn filter(settings: &Settings) -> Result<EnvFilter, SetupError> {
         }
     }
     let mut filter = EnvFilter::try_new(&settings.filter).map_err(|error| refused(error.to_string()))?;
-    // The client of models logs whole bodies; spans are no lines.
-    for target in ["async_openai", spans::TARGET] {
+    // The client of models logs whole bodies, the exporter headers that may hold keys; spans are no lines.
+    for target in ["async_openai", "opentelemetry-otlp", spans::TARGET] {
         let off = format!("{target}=off").parse();
         filter = filter.add_directive(off.map_err(|_| refused("internal directive".to_owned()))?);
     }
@@ -132,15 +132,7 @@ pub fn start_exporting(settings: &Settings, otlp: &otlp::Settings) -> Result<Exp
     };
     let logs = exports.logs.as_ref().map(|provider| {
         // What exporting itself says would be exported again.
-        let own = [
-            "opentelemetry",
-            "opentelemetry_sdk",
-            "opentelemetry_otlp",
-            "hyper",
-            "reqwest",
-            "tonic",
-            "h2",
-        ];
+        let own = ["opentelemetry", "hyper", "reqwest", "tonic", "h2"];
         let others = Targets::new()
             .with_default(LevelFilter::TRACE)
             .with_targets(own.map(|target| (target, LevelFilter::OFF)));

@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
+use wiremock::matchers::method;
+use wiremock::{Mock, MockServer};
 
 use crate::collector::{Collector, attribute};
 use crate::program::Program;
-use crate::support::{ScriptedJudge, tool_call, user_message};
+use crate::support::{ScriptedJudge, completion, tool_call, user_message};
 
 /// Batches are sent at once.
 const AT_ONCE: &[(&str, &str)] = &[
@@ -118,6 +120,41 @@ async fn what_a_judge_is_shown_is_in_its_span_only_where_that_is_asked_for() {
     let shown = attribute(&chat.attributes, "gen_ai.input.messages").unwrap();
     assert!(shown.contains("zebrafish"));
     assert!(attribute(&chat.attributes, "gen_ai.output.messages").is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_trace_goes_on_through_a_gateway_to_the_agent_behind_it() {
+    let collector = Collector::start().await;
+    let model = MockServer::start().await;
+    Mock::given(method("POST"))
+        .respond_with(completion("Forty euros."))
+        .mount(&model)
+        .await;
+    let toml = format!(
+        "[audit]\nto = \"off\"\n[otlp]\nendpoint = \"{}\"\n[[gateways]]\nname = \"m\"\nprotocol = \"openai\"\nlisten = \"/gw/m\"\n\
+         upstream = \"{}\"",
+        collector.url,
+        model.uri()
+    );
+    let program = Program::start_with(&toml, AT_ONCE);
+    let answer = reqwest::Client::new()
+        .post(format!("http://{}/gw/m/v1/chat/completions", program.address))
+        .header("traceparent", format!("00-{TRACE}-00f067aa0ba902b7-01"))
+        .json(&json!({"model": "m", "messages": [{"role": "user", "content": "What does a hammer cost?"}]}))
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(answer.status(), 200);
+    let (request, _) = collector.spans_with(|span| span.name.starts_with("POST /gw/m")).await;
+    let (upstream, spans) = collector.spans_with(|span| span.name == "POST").await;
+    assert_eq!(hex(&request.trace_id), TRACE);
+    assert_eq!(upstream.parent_span_id, request.span_id);
+    let steps = spans.iter().filter(|span| span.name.starts_with("step "));
+    assert!(steps.clone().count() >= 2, "the question and the answer are steps");
+    assert!(steps.clone().all(|step| step.parent_span_id == request.span_id));
+    let received = &model.received_requests().await.unwrap()[0];
+    let sent = received.headers.get_all("traceparent").iter().collect::<Vec<_>>();
+    assert_eq!(sent, [&format!("00-{TRACE}-{}-01", hex(&upstream.span_id))]);
 }
 
 #[cfg(unix)]
