@@ -304,7 +304,11 @@ fn with_organisations(
         sessions,
         limits,
         shared: link,
-        audit: Audit::new(config.audit.as_ref().unwrap_or(audit), config.audit_on_failure)?,
+        audit: Audit::new(
+            config.audit.as_ref().unwrap_or(audit),
+            &config.audit_keeping,
+            config.audit_on_failure,
+        )?,
         work: config.work,
         settings: config.pipeline.clone(),
     }))

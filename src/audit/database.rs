@@ -1,477 +1,405 @@
-//! Records in an SQLite database: each line as it would stand in a file, what is searched by beside it, and a chain of hashes.
+//! Records in a database, SQLite or PostgreSQL: what is done with them is said once here; a [`Store`] knows the statements.
 //!
-//! The records of an organisation are numbered, and each has the hash of its number, its line and the hash before it. Whoever changes,
-//! removes, doubles or reorders a record, or changes what it is searched by, breaks the chain; [`AuditDatabase::verify`] says where.
-//! The chain holds against changes by mistake and against those who cannot compute it again: it is not signed.
+//! Whatever changes a chain does so in one transaction that holds the chain's end: writers of several processes and nodes wait for
+//! each other there, so a chain has no gap and no fork. A record whose decision is there already is not written again, so a writer
+//! that does not know whether its records arrived may hand them over once more.
 
-use std::io::{Error, Write};
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
-use rusqlite::types::Value;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Transaction, TransactionBehavior, params, params_from_iter};
+use super::Settings;
+use super::chain::{Event, Head, Row, hex};
+use super::facts::{Facts, Query, searched};
+use super::postgres::PostgresStore;
+use super::signing::Signer;
+use super::sqlite::SqliteStore;
+use super::verify::{Verified, Verifier};
 
-use super::file::appending;
-use super::output::Output;
-
-/// Raised when tables change; a database of another version is refused.
-const VERSION: i32 = 1;
-/// How long a connection waits for another one.
-const BUSY: Duration = Duration::from_millis(900);
 /// Records that a search answers at most.
 const MAX_FOUND: usize = 10_000;
+/// Records that are read or removed at a time.
+const PAGE: usize = 1_000;
 
-/// Why a database of records cannot be used.
+/// Why a database of records cannot be used. What it says has no address, password or record in it.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// The system or SQLite refuses.
     #[error("the database of audit records: {0}")]
     Sqlite(#[from] rusqlite::Error),
+    /// PostgreSQL cannot be reached or refuses.
+    #[error("the database of audit records: {0}")]
+    Postgres(String),
     /// It was made by another version.
     #[error(
-        "the database of audit records has version {found}, expected {VERSION}: read it with the guardian that wrote it"
+        "the database of audit records has version {found}, expected {expected}: read it with the guardian that wrote it"
     )]
     Version {
         /// The version.
         found: i32,
+        /// Ours.
+        expected: i32,
     },
+    /// Records go to no database.
+    #[error("`[audit] to` is no database: set it to `sqlite:FILE` or `postgres://…`, or name one with `--database`")]
+    None,
 }
 
-/// What records are searched by; all that is given has to fit.
-#[derive(Clone, Debug, Default)]
-pub struct Query {
-    /// The organisation.
-    pub organisation: Option<String>,
-    /// The decision's id.
-    pub decision_id: Option<String>,
-    /// The session.
-    pub session: Option<String>,
-    /// The credential.
-    pub caller: Option<String>,
-    /// The tool.
-    pub tool: Option<String>,
-    /// A rule that fired.
-    pub rule: Option<String>,
-    /// `allow`, `modify`, `deny`.
-    pub decision: Option<String>,
-    /// The first moment, in microseconds since 1970.
-    pub since: Option<i64>,
-    /// The moment before which it was.
-    pub until: Option<i64>,
-    /// Records at most; the latest are found.
-    pub limit: usize,
+/// Whose texts are erased.
+#[derive(Clone, Debug)]
+pub enum Erasing {
+    /// Those of a session.
+    Session(String),
+    /// Those of a user.
+    User(String),
 }
 
-/// A place where the chain is broken.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Break {
-    /// Whose chain.
-    pub organisation: String,
-    /// The number of the record.
-    pub number: i64,
-    /// What is wrong.
-    pub what: &'static str,
+/// A condition of a search, and its value.
+pub(super) enum Value {
+    Text(String),
+    Moment(i64),
+}
+
+/// The statements of a database. Between `begin` and `commit` they are one transaction.
+pub(super) trait Store: Send {
+    fn begin(&mut self) -> Result<(), DatabaseError>;
+    /// Begins a transaction that reads one state of everything; it ends with `rollback`.
+    fn begin_reading(&mut self) -> Result<(), DatabaseError>;
+    fn commit(&mut self) -> Result<(), DatabaseError>;
+    fn rollback(&mut self);
+    /// The ends of these chains, held until the transaction ends; chains that are new are made.
+    fn hold(&mut self, organisations: &[String]) -> Result<BTreeMap<String, Head>, DatabaseError>;
+    /// The ends of all chains.
+    fn heads(&mut self) -> Result<BTreeMap<String, Head>, DatabaseError>;
+    /// Organisations that have records and no end of a chain.
+    fn strays(&mut self) -> Result<Vec<String>, DatabaseError>;
+    fn set_heads(&mut self, heads: &BTreeMap<String, Head>) -> Result<(), DatabaseError>;
+    /// Those of the decisions that are there.
+    fn known(&mut self, ids: &[String]) -> Result<HashSet<String>, DatabaseError>;
+    fn insert(&mut self, rows: &[Row]) -> Result<(), DatabaseError>;
+    /// The condition on a rule, with the number of its value.
+    fn rule_condition(&self, place: usize) -> String;
+    /// The lines that fit conditions on which `$1`, `$2`… are put.
+    fn find(&mut self, conditions: &str, values: &[Value], limit: usize) -> Result<Vec<String>, DatabaseError>;
+    /// Records behind a number of a chain.
+    fn page(&mut self, organisation: &str, after: i64, limit: usize) -> Result<Vec<Row>, DatabaseError>;
+    /// The numbers of records that are to be erased, some of them where there are many.
+    fn numbers(&mut self, organisation: &str, of: &Erasing, limit: usize) -> Result<Vec<i64>, DatabaseError>;
+    fn erase(&mut self, organisation: &str, numbers: &[i64]) -> Result<(), DatabaseError>;
+    /// The first record of a chain that is not older than this.
+    fn first_since(&mut self, organisation: &str, time: i64) -> Result<Option<i64>, DatabaseError>;
+    fn remove_through(&mut self, organisation: &str, number: i64) -> Result<(), DatabaseError>;
+    /// Lets go of what erased and removed records still occupy.
+    fn tidy(&mut self) -> Result<(), DatabaseError>;
+    #[cfg(test)]
+    fn run(&mut self, statements: &str) -> Result<(), DatabaseError>;
 }
 
 /// A database of records.
 pub struct AuditDatabase {
-    connection: Connection,
-}
-
-/// What a record is searched by.
-#[derive(PartialEq)]
-struct Facts {
-    organisation: String,
-    time: i64,
-    decision_id: String,
-    session: Option<String>,
-    caller: String,
-    tool: Option<String>,
-    decision: Option<String>,
-    /// With a space before and behind each.
-    rules: String,
-}
-
-impl Facts {
-    fn of(line: &str) -> Self {
-        let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
-        let text = |key: &str| record.get(key).and_then(|value| value.as_str()).map(str::to_owned);
-        let time = text("time").and_then(|time| time.parse::<jiff::Timestamp>().ok());
-        let findings = record.get("findings").and_then(|findings| findings.as_array());
-        let rules = findings
-            .into_iter()
-            .flatten()
-            .filter_map(|finding| finding.get("rule")?.as_str());
-        Self {
-            organisation: text("organisation").unwrap_or_default(),
-            time: time.map_or(0, jiff::Timestamp::as_microsecond),
-            decision_id: text("decision_id").unwrap_or_default(),
-            session: text("session"),
-            caller: text("caller").unwrap_or_default(),
-            tool: text("tool"),
-            decision: text("decision"),
-            rules: rules.fold(" ".to_owned(), |all, rule| all + rule + " "),
-        }
-    }
-}
-
-fn chained(before: &[u8], organisation: &str, number: i64, line: &str) -> [u8; 32] {
-    let mut hasher = blake3::Hasher::new();
-    hasher.update(before);
-    hasher.update(&(organisation.len() as u64).to_le_bytes());
-    hasher.update(organisation.as_bytes());
-    hasher.update(&number.to_le_bytes());
-    hasher.update(line.as_bytes());
-    *hasher.finalize().as_bytes()
+    pub(super) store: Box<dyn Store>,
+    signer: Option<Signer>,
 }
 
 impl AuditDatabase {
-    /// Opens it for writing, or makes it with access for its user alone.
-    pub(super) fn open(path: &Path) -> Result<Self, Error> {
-        drop(appending(path)?);
-        Self::opened(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(Error::other)
-    }
-
-    /// Opens one that is there, for reading.
+    /// The configured database. Nothing is written before records are; PostgreSQL is not asked yet either.
+    ///
+    /// `patience` is how long PostgreSQL may take for one transaction.
     ///
     /// # Errors
     ///
-    /// When there is none, or none of this version.
-    pub fn read(path: &Path) -> Result<Self, DatabaseError> {
-        // With a log beside it, even a reader writes: who reads last tidies up.
-        Self::opened(path, OpenFlags::SQLITE_OPEN_READ_WRITE)
+    /// When there is none, or SQLite cannot open or make it.
+    pub fn open(settings: &Settings, signer: Option<Signer>, patience: Duration) -> Result<Self, DatabaseError> {
+        let store: Box<dyn Store> = match settings {
+            Settings::Sqlite(path) => Box::new(SqliteStore::open(path)?),
+            Settings::Postgres(address) => Box::new(PostgresStore::new(address, patience)?),
+            Settings::Off | Settings::Stderr | Settings::File(_) => return Err(DatabaseError::None),
+        };
+        Ok(Self { store, signer })
     }
 
-    fn opened(path: &Path, flags: OpenFlags) -> Result<Self, DatabaseError> {
-        let connection = Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
-        connection.busy_timeout(BUSY)?;
-        connection.pragma_update(None, "journal_mode", "wal")?;
-        connection.pragma_update(None, "synchronous", "normal")?;
-        let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if found != 0 && found != VERSION {
-            return Err(DatabaseError::Version { found });
+    /// Runs statements as one transaction: all or none.
+    fn transaction<T>(
+        &mut self,
+        work: impl FnOnce(&mut dyn Store) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        self.store.begin()?;
+        let done = work(&mut *self.store).and_then(|done| self.store.commit().map(|()| done));
+        if done.is_err() {
+            self.store.rollback();
         }
-        connection.execute_batch(
-            "BEGIN IMMEDIATE;
-             CREATE TABLE IF NOT EXISTS records (
-                 organisation TEXT NOT NULL, number INTEGER NOT NULL, time INTEGER NOT NULL, decision_id TEXT NOT NULL,
-                 session TEXT, caller TEXT NOT NULL, tool TEXT, decision TEXT, rules TEXT NOT NULL, line TEXT NOT NULL,
-                 hash BLOB NOT NULL, PRIMARY KEY (organisation, number));
-             CREATE TABLE IF NOT EXISTS heads (organisation TEXT PRIMARY KEY, number INTEGER NOT NULL, hash BLOB NOT NULL);
-             CREATE INDEX IF NOT EXISTS by_time ON records (time);
-             CREATE INDEX IF NOT EXISTS by_decision_id ON records (decision_id);
-             CREATE INDEX IF NOT EXISTS by_session ON records (session, time);
-             CREATE INDEX IF NOT EXISTS by_caller ON records (caller, time);
-             CREATE INDEX IF NOT EXISTS by_tool ON records (tool, time);
-             CREATE INDEX IF NOT EXISTS by_decision ON records (decision, time);
-             COMMIT;",
-        )?;
-        connection.pragma_update(None, "user_version", VERSION)?;
-        Ok(Self { connection })
+        done
     }
 
-    /// Appends lines to the chains of their organisations: all or none.
-    fn append(&mut self, lines: &str) -> rusqlite::Result<()> {
-        let transaction = self
-            .connection
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
-        for line in lines.lines().filter(|line| !line.is_empty()) {
-            append_one(&transaction, line)?;
-        }
-        transaction.commit()
-    }
-
-    /// The records that fit, the latest first, each as a line of JSON.
+    /// Appends lines to the chains of their organisations, all or none, except those that are there already.
     ///
     /// # Errors
     ///
-    /// When the database cannot be read.
-    pub fn search(&self, query: &Query) -> Result<Vec<String>, DatabaseError> {
-        let rule = query
-            .rule
-            .as_ref()
-            .map(|rule| format!("% {} %", rule.replace(['%', '_'], "")));
-        let mut conditions = vec!["1"];
-        let mut values = Vec::new();
-        let texts = [
-            ("organisation = ?", &query.organisation),
-            ("decision_id = ?", &query.decision_id),
-            ("session = ?", &query.session),
-            ("caller = ?", &query.caller),
-            ("tool = ?", &query.tool),
-            ("decision = ?", &query.decision),
-            ("rules LIKE ?", &rule),
-        ];
-        for (condition, value) in texts {
-            if let Some(value) = value {
-                conditions.push(condition);
-                values.push(Value::Text(value.clone()));
-            }
-        }
-        for (condition, value) in [("time >= ?", query.since), ("time < ?", query.until)] {
-            if let Some(value) = value {
-                conditions.push(condition);
-                values.push(Value::Integer(value));
-            }
-        }
-        let text = format!(
-            "SELECT line FROM records WHERE {} ORDER BY time DESC LIMIT {}",
-            conditions.join(" AND "),
-            query.limit.min(MAX_FOUND)
-        );
-        let mut statement = self.connection.prepare(&text)?;
-        let found = statement.query_map(params_from_iter(values), |row| row.get(0))?;
-        Ok(found.collect::<rusqlite::Result<_>>()?)
-    }
-
-    /// Hands over every line in the order of its chain, of one organisation where one is named.
-    ///
-    /// # Errors
-    ///
-    /// When the database cannot be read.
-    pub fn export(&self, organisation: Option<&str>, mut each: impl FnMut(&str)) -> Result<(), DatabaseError> {
-        let text = "SELECT line FROM records WHERE ?1 IS NULL OR organisation = ?1 ORDER BY organisation, number";
-        let mut statement = self.connection.prepare(text)?;
-        let mut rows = statement.query([organisation])?;
-        while let Some(row) = rows.next()? {
-            each(&row.get::<_, String>(0)?);
-        }
-        Ok(())
-    }
-
-    /// Computes every chain again. Answers how many records there are, and where a chain is broken.
-    ///
-    /// # Errors
-    ///
-    /// When the database cannot be read.
-    pub fn verify(&self) -> Result<(u64, Vec<Break>), DatabaseError> {
-        let mut breaks = Vec::new();
-        let mut records = 0;
-        let mut heads = std::collections::BTreeMap::<String, (i64, Vec<u8>)>::new();
-        let mut statement = self.connection.prepare(
-            "SELECT organisation, time, decision_id, session, caller, tool, decision, rules, number, line, hash
-             FROM records ORDER BY organisation, number",
-        )?;
-        let mut rows = statement.query([])?;
-        while let Some(row) = rows.next()? {
-            records += 1;
-            let facts = Facts {
-                organisation: row.get(0)?,
-                time: row.get(1)?,
-                decision_id: row.get(2)?,
-                session: row.get(3)?,
-                caller: row.get(4)?,
-                tool: row.get(5)?,
-                decision: row.get(6)?,
-                rules: row.get(7)?,
-            };
-            let (number, line, hash): (i64, String, Vec<u8>) = (row.get(8)?, row.get(9)?, row.get(10)?);
-            let head = heads.entry(facts.organisation.clone()).or_insert((0, vec![0; 32]));
-            let what = if number != head.0 + 1 {
-                Some("a record is missing before it")
-            } else if chained(&head.1, &facts.organisation, number, &line).as_slice() != hash {
-                Some("it, or what stands before it, was changed")
-            } else if facts != Facts::of(&line) {
-                Some("what it is searched by is not what it says")
-            } else {
-                None
-            };
-            let organisation = &facts.organisation;
-            breaks.extend(what.map(|what| Break {
-                organisation: organisation.clone(),
-                number,
-                what,
-            }));
-            *head = (number, hash);
-        }
-        let mut statement = self
-            .connection
-            .prepare("SELECT organisation, number, hash FROM heads")?;
-        let mut rows = statement.query([])?;
-        let mut known = 0;
-        while let Some(row) = rows.next()? {
-            known += 1;
-            let organisation: String = row.get(0)?;
-            let head = (row.get(1)?, row.get(2)?);
-            if heads.get(&organisation) != Some(&head) {
-                breaks.push(Break {
-                    organisation,
-                    number: head.0,
-                    what: "the end of the chain is not the last record",
-                });
-            }
-        }
-        if known < heads.len() {
-            breaks.push(Break {
-                organisation: String::new(),
-                number: 0,
-                what: "the end of a chain was removed",
-            });
-        }
-        Ok((records, breaks))
-    }
-}
-
-fn append_one(transaction: &Transaction<'_>, line: &str) -> rusqlite::Result<()> {
-    let facts = Facts::of(line);
-    let mut head = transaction.prepare_cached("SELECT number, hash FROM heads WHERE organisation = ?1")?;
-    let head = head.query_row([&facts.organisation], |row| Ok((row.get(0)?, row.get(1)?)));
-    let (last, before): (i64, Vec<u8>) = head.optional()?.unwrap_or_else(|| (0, vec![0; 32]));
-    let number = last + 1;
-    let hash = chained(&before, &facts.organisation, number, line);
-    let mut insert = transaction.prepare_cached(
-        "INSERT INTO records (organisation, number, time, decision_id, session, caller, tool, decision, rules, line, hash)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
-    )?;
-    insert.execute(params![
-        facts.organisation,
-        number,
-        facts.time,
-        facts.decision_id,
-        facts.session,
-        facts.caller,
-        facts.tool,
-        facts.decision,
-        facts.rules,
-        line,
-        hash.as_slice()
-    ])?;
-    let mut end = transaction.prepare_cached("INSERT OR REPLACE INTO heads VALUES (?1, ?2, ?3)")?;
-    end.execute(params![facts.organisation, number, hash.as_slice()])
-        .map(drop)
-}
-
-/// Takes lines as a file would; they are in the database once they are flushed.
-pub(super) struct DatabaseOutput {
-    database: AuditDatabase,
-    waiting: Vec<u8>,
-}
-
-impl DatabaseOutput {
-    pub(super) fn new(database: AuditDatabase) -> Self {
-        Self {
-            database,
-            waiting: Vec::new(),
-        }
-    }
-}
-
-impl Write for DatabaseOutput {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.waiting.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    /// What cannot be written is given up here: whoever must not lose it hands it over again.
-    fn flush(&mut self) -> std::io::Result<()> {
-        let lines = std::mem::take(&mut self.waiting);
-        if lines.is_empty() {
+    /// When the database cannot be written. It may be that the lines arrived all the same.
+    pub fn append<'l>(&mut self, lines: impl IntoIterator<Item = &'l str>) -> Result<(), DatabaseError> {
+        let lines = lines.into_iter().filter(|line| !line.is_empty());
+        let new: Vec<(Facts, String)> = lines.map(|line| (Facts::of(line), line.to_owned())).collect();
+        if new.is_empty() {
             return Ok(());
         }
-        let lines = String::from_utf8(lines).map_err(Error::other)?;
-        self.database.append(&lines).map_err(Error::other)
+        let organisations: BTreeSet<String> = new.iter().map(|(facts, _)| facts.organisation.clone()).collect();
+        let organisations: Vec<String> = organisations.into_iter().collect();
+        let ids: Vec<String> = new.iter().map(|(facts, _)| facts.decision_id.clone()).collect();
+        let signer = self.signer.clone();
+        self.transaction(|store| {
+            let mut heads = store.hold(&organisations)?;
+            let mut known = store.known(&ids)?;
+            let mut rows = Vec::with_capacity(new.len());
+            for (facts, line) in new {
+                if known.insert(facts.decision_id.clone()) {
+                    let head = heads.entry(facts.organisation.clone()).or_default();
+                    rows.push(head.append(facts, line));
+                }
+            }
+            for (organisation, head) in &mut heads {
+                rows.extend(signer.as_ref().and_then(|signer| head.sign(organisation, signer)));
+            }
+            store.insert(&rows)?;
+            store.set_heads(&heads)
+        })
+    }
+
+    /// Signs checkpoints of chains that have grown and are due.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be written.
+    pub fn sign(&mut self) -> Result<(), DatabaseError> {
+        let Some(signer) = self.signer.clone() else {
+            return Ok(());
+        };
+        let grown = self
+            .store
+            .heads()?
+            .into_iter()
+            .filter(|(_, head)| head.number > head.signed);
+        let grown: Vec<String> = grown.map(|(organisation, _)| organisation).collect();
+        if grown.is_empty() {
+            return Ok(());
+        }
+        self.transaction(|store| {
+            let mut heads = store.hold(&grown)?;
+            let signed = heads
+                .iter_mut()
+                .filter_map(|(organisation, head)| head.sign(organisation, &signer));
+            let rows: Vec<Row> = signed.collect();
+            store.insert(&rows)?;
+            store.set_heads(&heads)
+        })
+    }
+
+    /// The records that fit, the latest first, each as a line of JSON. What a chain says of itself is found by its id only.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn search(&mut self, query: &Query) -> Result<Vec<String>, DatabaseError> {
+        let mut conditions = vec!["line IS NOT NULL".to_owned()];
+        let mut values = Vec::new();
+        let texts = [
+            ("organisation", &query.organisation),
+            ("decision_id", &query.decision_id),
+            ("session", &query.session),
+            ("user_id", &query.user),
+            ("caller", &query.caller),
+            ("tool", &query.tool),
+            ("decision", &query.decision),
+        ];
+        for (column, value) in texts {
+            if let Some(value) = value {
+                values.push(Value::Text(searched(value)));
+                conditions.push(format!("{column} = ${}", values.len()));
+            }
+        }
+        if query.decision.as_ref().is_some_and(|decision| decision != "allow") {
+            // The index leaves out what was allowed, and has to be told that this does too.
+            conditions.push("decision <> 'allow'".to_owned());
+        }
+        if let Some(rule) = &query.rule {
+            values.push(Value::Text(rule.replace(['\0', ' '], "")));
+            conditions.push(self.store.rule_condition(values.len()));
+        }
+        for (condition, value) in [("time >= $", query.since), ("time < $", query.until)] {
+            if let Some(value) = value {
+                values.push(Value::Moment(value));
+                conditions.push(format!("{condition}{}", values.len()));
+            }
+        }
+        if query.decision_id.is_none() && query.caller.is_none() {
+            conditions.push("caller <> ''".to_owned());
+        }
+        self.store
+            .find(&conditions.join(" AND "), &values, query.limit.min(MAX_FOUND))
+    }
+
+    /// Hands over every line in the order of its chain, of one organisation where one is named. What was erased is left out.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn export(&mut self, organisation: Option<&str>, mut each: impl FnMut(&str)) -> Result<(), DatabaseError> {
+        self.reading(|store| {
+            for (name, head) in store.heads()? {
+                if organisation.is_none_or(|organisation| organisation == name) {
+                    each_row(store, &name, head.floor, &mut |row| {
+                        if let Some(line) = &row.line {
+                            each(line);
+                        }
+                    })?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Computes every chain again. With `keys`, only their signatures count, and each chain needs one near its end.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be read.
+    pub fn verify(&mut self, keys: &[Vec<u8>]) -> Result<Verified, DatabaseError> {
+        self.reading(|store| {
+            let heads = store.heads()?;
+            let mut organisations = heads.keys().cloned().collect::<Vec<_>>();
+            organisations.extend(store.strays()?);
+            let mut verifier = Verifier::new(keys, heads);
+            for organisation in &organisations {
+                each_row(store, organisation, i64::MIN, &mut |row| verifier.take(row))?;
+            }
+            Ok(verifier.end())
+        })
+    }
+
+    fn reading<T>(
+        &mut self,
+        work: impl FnOnce(&mut dyn Store) -> Result<T, DatabaseError>,
+    ) -> Result<T, DatabaseError> {
+        self.store.begin_reading()?;
+        let done = work(&mut *self.store);
+        self.store.rollback();
+        done
+    }
+
+    /// Erases the texts of records, and all that they are searched by but time and decision id. The chain says so, and still holds.
+    /// Answers how many records it were.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be written; what was erased before stays erased.
+    pub fn erase(&mut self, organisation: Option<&str>, what: &Erasing) -> Result<usize, DatabaseError> {
+        let mut erased = 0;
+        let heads = self.store.heads()?.into_keys();
+        for name in heads.filter(|name| organisation.is_none_or(|organisation| organisation == name)) {
+            loop {
+                let some = self.transaction(|store| {
+                    let numbers = store.numbers(&name, what, PAGE)?;
+                    if numbers.is_empty() {
+                        return Ok(0);
+                    }
+                    let mut heads = store.hold(std::slice::from_ref(&name))?;
+                    store.erase(&name, &numbers)?;
+                    let head = heads.entry(name.clone()).or_default();
+                    let event = Event::Erasure { erased: runs(&numbers) };
+                    store.insert(&[event.append(&name, head)])?;
+                    store.set_heads(&heads)?;
+                    Ok(numbers.len())
+                })?;
+                erased += some;
+                if some < PAGE {
+                    break;
+                }
+            }
+        }
+        if erased > 0 {
+            self.store.tidy()?;
+        }
+        Ok(erased)
+    }
+
+    /// Removes the records at the beginning of each chain that are older than this moment, in microseconds since 1970. The chain says
+    /// so, and still holds. Answers how many records it were.
+    ///
+    /// # Errors
+    ///
+    /// When the database cannot be written.
+    pub fn expire(&mut self, before: i64) -> Result<i64, DatabaseError> {
+        let mut removed = 0;
+        for name in self.store.heads()?.into_keys() {
+            loop {
+                let some = self.transaction(|store| {
+                    let mut heads = store.hold(std::slice::from_ref(&name))?;
+                    let head = heads.entry(name.clone()).or_default();
+                    let kept = store.first_since(&name, before)?.unwrap_or(head.number + 1);
+                    // The last record stays, so that a chain at rest does not only say of itself that it shrank.
+                    let through = (kept - 1).min(head.number - 1).min(head.floor + 50 * PAGE as i64);
+                    if through <= head.floor {
+                        return Ok(0);
+                    }
+                    let some = through - head.floor;
+                    let Some(last) = store.page(&name, through - 1, 1)?.pop() else {
+                        return Ok(0);
+                    };
+                    let event = Event::Expiry {
+                        number: last.number,
+                        hash: hex(&last.hash),
+                    };
+                    store.insert(&[event.append(&name, head)])?;
+                    (head.floor, head.floor_hash) = (last.number, last.hash);
+                    store.remove_through(&name, through)?;
+                    store.set_heads(&heads)?;
+                    Ok(some)
+                })?;
+                removed += some;
+                if some == 0 {
+                    break;
+                }
+            }
+        }
+        Ok(removed)
+    }
+
+    /// Whether it answers, and how many records its chains count.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be reached, or cannot be used.
+    pub fn probe(&mut self) -> Result<i64, DatabaseError> {
+        Ok(self.store.heads()?.values().map(|head| head.number - head.floor).sum())
     }
 }
 
-impl Output for DatabaseOutput {}
+/// Reads a chain behind a number.
+fn each_row(
+    store: &mut dyn Store,
+    organisation: &str,
+    mut after: i64,
+    take: &mut dyn FnMut(&Row),
+) -> Result<(), DatabaseError> {
+    loop {
+        let rows = store.page(organisation, after, PAGE)?;
+        rows.iter().for_each(&mut *take);
+        match rows.last() {
+            Some(last) if rows.len() == PAGE => after = last.number,
+            Some(_) | None => return Ok(()),
+        }
+    }
+}
+
+/// Numbers in rising order as runs, each with its first and its last.
+fn runs(numbers: &[i64]) -> Vec<[i64; 2]> {
+    let mut runs: Vec<[i64; 2]> = Vec::new();
+    for number in numbers {
+        match runs.last_mut() {
+            Some([_, last]) if *last + 1 == *number => *last = *number,
+            Some(_) | None => runs.push([*number, *number]),
+        }
+    }
+    runs
+}
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(organisation: &str, n: usize) -> String {
-        let decision = if n.is_multiple_of(3) { "deny" } else { "allow" };
-        format!(
-            "{{\"time\":\"2026-11-23T19:00:{:02}.5Z\",\"decision_id\":\"d{n}\",\"organisation\":\"{organisation}\",\"caller\":\"k\",\
-             \"session\":\"s{}\",\"decision\":\"{decision}\",\"findings\":[{{\"rule\":\"a.b\"}}]}}",
-            n % 60,
-            n % 5
-        )
-    }
-
-    fn filled(folder: &Path) -> AuditDatabase {
-        let mut output = DatabaseOutput::new(AuditDatabase::open(&folder.join("a.db")).unwrap());
-        for n in 0..50 {
-            for organisation in ["acme", "other"] {
-                writeln!(output, "{}", line(organisation, n)).unwrap();
-            }
-            output.flush().unwrap();
-        }
-        output.database
-    }
-
-    #[test]
-    fn records_are_found_by_what_they_say_and_come_out_as_they_went_in() {
-        let folder = tempfile::tempdir().unwrap();
-        let database = filled(folder.path());
-        let query = Query {
-            organisation: Some("acme".to_owned()),
-            session: Some("s0".to_owned()),
-            rule: Some("a.b".to_owned()),
-            decision: Some("deny".to_owned()),
-            limit: 100,
-            ..Query::default()
-        };
-        assert_eq!(
-            database.search(&query).unwrap(),
-            [45, 30, 15, 0].map(|n| line("acme", n))
-        );
-        let by_id = Query {
-            decision_id: Some("d7".to_owned()),
-            limit: 1,
-            ..Query::default()
-        };
-        assert_eq!(database.search(&by_id).unwrap().len(), 1);
-        let mut lines = Vec::new();
-        database
-            .export(Some("other"), |line| lines.push(line.to_owned()))
-            .unwrap();
-        assert_eq!(lines, (0..50).map(|n| line("other", n)).collect::<Vec<_>>());
-        assert_eq!(database.verify().unwrap(), (100, Vec::new()));
-    }
-
-    #[test]
-    fn every_change_gap_double_and_swap_breaks_the_chain() {
-        let folder = tempfile::tempdir().unwrap();
-        let database = filled(folder.path());
-        let one = |n: i64| format!("organisation = 'acme' AND number = {n}");
-        let columns = [
-            "time",
-            "decision_id",
-            "session",
-            "caller",
-            "decision",
-            "rules",
-            "line",
-            "hash",
-        ];
-        let mut changes: Vec<String> = Vec::new();
-        for number in 1..=50 {
-            let place = one(number);
-            changes.extend(
-                columns
-                    .iter()
-                    .map(|column| format!("UPDATE records SET {column} = CAST({column} || '1' AS TEXT) WHERE {place}")),
-            );
-            changes.push(format!("UPDATE records SET number = number + 100 WHERE {place}"));
-            changes.push(format!("DELETE FROM records WHERE {place}"));
-            changes.push(format!(
-                "INSERT INTO records SELECT organisation, 51, time, decision_id, session, caller, tool, decision, rules, line, hash
-                 FROM records WHERE {place}"
-            ));
-            changes.push(format!(
-                "UPDATE records SET line = (SELECT line FROM records WHERE {}) WHERE {place}",
-                one(number % 50 + 1)
-            ));
-        }
-        changes.push("DELETE FROM heads WHERE organisation = 'acme'".to_owned());
-        changes.push("DELETE FROM records WHERE organisation = 'acme'".to_owned());
-        changes.push("UPDATE records SET organisation = 'third' WHERE organisation = 'other'".to_owned());
-        for change in changes {
-            database.connection.execute_batch(&format!("BEGIN; {change}")).unwrap();
-            let found = database.verify();
-            database.connection.execute_batch("ROLLBACK").unwrap();
-            assert!(found.is_err() || !found.unwrap().1.is_empty(), "{change}");
-        }
-    }
-}
+mod tests;

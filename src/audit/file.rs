@@ -34,7 +34,7 @@ pub(super) struct NamedFile {
 impl NamedFile {
     /// Opens it for appending, or makes it.
     pub(super) fn open(path: &Path) -> Result<Self, AuditError> {
-        let file = appending(path).map_err(|why| AuditError {
+        let file = appending(path).map_err(|why| AuditError::File {
             file: path.to_owned(),
             why,
         })?;

@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 use serde::Deserialize;
 
 /// A longer line is no record of ours.
-const MAX_LINE: usize = 4 * 1024 * 1024;
+pub(super) const MAX_LINE: usize = 4 * 1024 * 1024;
 
 /// A record as it was written; what an older version did not write has its default.
 #[derive(Clone, Debug, Default, Deserialize)]

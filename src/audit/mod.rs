@@ -9,32 +9,46 @@
 //! What they tell of it went through [`Withheld`](crate::model::Withheld): the record of a step that was never examined names
 //! neither agent nor session. Where they go is a [`Sink`]'s concern.
 
+mod chain;
 mod database;
+mod facts;
 mod file;
 mod follow;
+mod keeping;
 mod kept;
 mod output;
 mod policies;
+mod postgres;
 mod record;
+mod signing;
 mod sink;
+mod spool;
+mod sqlite;
 mod step_lines;
 mod ticket;
+mod verify;
 mod watched;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use database::DatabaseOutput;
-pub use database::{AuditDatabase, Break, DatabaseError, Query};
+pub use database::{AuditDatabase, DatabaseError, Erasing};
+pub use facts::Query;
 use file::NamedFile;
 pub use follow::Follower;
+use keeping::DatabaseOutput;
+pub use keeping::Keeping;
 pub use kept::{KeptFinding, KeptObserved, KeptRecord, each_line};
 use output::LastLine;
 pub use policies::{keep_policies, kept_policies, policy_folder};
+pub use postgres::Address;
 pub use record::{FindingLine, Outcome, Record, VerdictLines};
+pub use signing::{Signer, public_key};
 pub use sink::{LineSink, MemorySink, NullSink, Recorded, Sink, Taken};
+pub use spool::SpoolSettings;
 pub use step_lines::{ContentLine, StepLines, Texts};
 pub use ticket::Ticket;
+pub use verify::{Break, Checked, Verified};
 pub use watched::Watcher;
 
 use crate::model::{Caller, Step};
@@ -50,6 +64,8 @@ pub enum Settings {
     File(PathBuf),
     /// An SQLite database.
     Sqlite(PathBuf),
+    /// A PostgreSQL database.
+    Postgres(Address),
 }
 
 /// What happens while records cannot be written: the disk is full, or who reads them has stopped reading.
@@ -64,10 +80,18 @@ pub enum OnFailure {
 
 /// Why records cannot be written.
 #[derive(Debug, thiserror::Error)]
-#[error("the audit file {} cannot be opened for appending: {why}", file.display())]
-pub struct AuditError {
-    file: PathBuf,
-    why: std::io::Error,
+pub enum AuditError {
+    /// The file cannot be opened.
+    #[error("the audit file {} cannot be opened for appending: {why}", file.display())]
+    File {
+        /// Which.
+        file: PathBuf,
+        /// What the system says.
+        why: std::io::Error,
+    },
+    /// The database, or what belongs to it, cannot be opened.
+    #[error("audit records: {0}")]
+    Database(std::io::Error),
 }
 
 /// Checks that records could be written, and leaves no file behind that was not there.
@@ -79,7 +103,7 @@ pub fn check(settings: &Settings) -> Result<(), AuditError> {
     let (Settings::File(path) | Settings::Sqlite(path)) = settings else {
         return Ok(());
     };
-    let failed = |why| AuditError {
+    let failed = |why| AuditError::File {
         file: path.clone(),
         why,
     };
@@ -99,12 +123,12 @@ pub struct Audit {
 }
 
 impl Audit {
-    /// Opens the configured sink.
+    /// Opens the configured sink. A PostgreSQL server need not answer yet.
     ///
     /// # Errors
     ///
-    /// When the file cannot be opened.
-    pub fn new(settings: &Settings, on_failure: OnFailure) -> Result<Self, AuditError> {
+    /// When the file, the SQLite database or the spool cannot be opened.
+    pub fn new(settings: &Settings, keeping: &Keeping, on_failure: OnFailure) -> Result<Self, AuditError> {
         let sink: Arc<dyn Sink> = match settings {
             Settings::Off => Arc::new(NullSink),
             Settings::Stderr => Arc::new(LineSink::new(LastLine::Whole, Box::new(std::io::stderr()), on_failure)),
@@ -112,12 +136,8 @@ impl Audit {
                 let last = LastLine::of(path);
                 Arc::new(LineSink::new(last, Box::new(NamedFile::open(path)?), on_failure))
             }
-            Settings::Sqlite(path) => {
-                let database = AuditDatabase::open(path).map_err(|why| AuditError {
-                    file: path.clone(),
-                    why,
-                })?;
-                let output = DatabaseOutput::new(database);
+            Settings::Sqlite(_) | Settings::Postgres(_) => {
+                let output = DatabaseOutput::open(settings, keeping).map_err(AuditError::Database)?;
                 Arc::new(LineSink::new(LastLine::Whole, Box::new(output), on_failure))
             }
         };

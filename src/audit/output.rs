@@ -17,6 +17,11 @@ pub(super) trait Output: Write + Send {
     fn follow(&mut self, _reopen: Reopen) -> std::io::Result<()> {
         Ok(())
     }
+
+    /// How many lines may be written before they are flushed. With more than one, all of them are there afterwards or none.
+    fn batch(&self) -> usize {
+        1
+    }
 }
 
 impl Output for std::io::Stderr {}

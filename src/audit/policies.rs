@@ -12,7 +12,7 @@ const MAX: usize = 1_000;
 /// The folder beside the file of records in which policies are kept; `None` where records go to no file.
 pub fn policy_folder(settings: &Settings) -> Option<PathBuf> {
     match settings {
-        Settings::Off | Settings::Stderr => None,
+        Settings::Off | Settings::Stderr | Settings::Postgres(_) => None,
         Settings::File(path) | Settings::Sqlite(path) => {
             let mut name = path.file_name()?.to_os_string();
             name.push(".policies");

@@ -1,4 +1,4 @@
-//! Where records go. In process for now: a writer on its own thread; a database or a stream later, behind the same trait.
+//! Where records go: a writer on its own thread, before a file, a stream or a database.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -193,6 +193,7 @@ impl LineSink {
         };
         let writer = std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
             writer.run(&inbox);
+            drop(writer);
             // The sink may have stopped waiting.
             let _ = end.send(());
         });
@@ -229,35 +230,53 @@ impl LineSink {
 
 impl Writer {
     fn run(&mut self, inbox: &Receiver<Job>) {
-        for job in inbox {
-            match job {
-                Job::Line(line) => self.line(line),
-                Job::Flush(done) => {
-                    if let Err(error) = self.output.flush() {
-                        tracing::error!(%error, "the audit log could not be flushed");
-                    }
-                    // The one who asked may have stopped waiting.
-                    let _ = done.try_send(());
+        let mut lines = Vec::new();
+        let mut next = inbox.recv().ok();
+        while let Some(job) = next {
+            let flush = match job {
+                Job::Line(line) => {
+                    lines.push(line);
+                    None
                 }
+                Job::Flush(done) => Some(done),
+            };
+            // What waits already goes the same way at once, where the output takes several.
+            next = match flush.is_none() && lines.len() < self.output.batch() {
+                true => inbox.try_recv().ok(),
+                false => None,
+            };
+            if next.is_some() {
+                continue;
             }
+            self.lines(std::mem::take(&mut lines));
+            if let Some(done) = flush {
+                if let Err(error) = self.output.flush() {
+                    tracing::error!(%error, "the audit log could not be flushed");
+                }
+                // The one who asked may have stopped waiting.
+                let _ = done.try_send(());
+            }
+            next = inbox.recv().ok();
         }
     }
 
-    /// Writes a line, as often as it takes where it must not be lost.
-    fn line(&mut self, line: Line) {
-        loop {
+    /// Writes lines, as often as it takes where they must not be lost.
+    fn lines(&mut self, lines: Vec<Line>) {
+        while !lines.is_empty() {
             self.state.writing.store(self.state.now(), Ordering::Relaxed);
-            let written = self.write(&line.bytes);
+            let written = self.write(&lines);
             self.state.writing.store(0, Ordering::Relaxed);
             let Err(error) = written else {
                 if self.state.failing.swap(false, Ordering::Relaxed) {
                     tracing::warn!("audit records can be written again");
                 }
-                self.done(&line);
-                count_written(line.outcome);
-                if let Some(written) = line.written {
-                    // Who waited may have stopped waiting.
-                    let _ = written.send(());
+                for line in lines {
+                    self.done(&line);
+                    count_written(line.outcome);
+                    if let Some(written) = line.written {
+                        // Who waited may have stopped waiting.
+                        let _ = written.send(());
+                    }
                 }
                 return;
             };
@@ -269,8 +288,8 @@ impl Writer {
             match self.on_failure {
                 OnFailure::Refuse if !closing => std::thread::park_timeout(REST),
                 OnFailure::Refuse | OnFailure::Continue => {
-                    self.done(&line);
-                    metrics::counter!(names::AUDIT_LOST).increment(1);
+                    lines.iter().for_each(|line| self.done(line));
+                    metrics::counter!(names::AUDIT_LOST).increment(lines.len() as u64);
                     return;
                 }
             }
@@ -282,7 +301,7 @@ impl Writer {
         self.state.lines.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn write(&mut self, line: &[u8]) -> std::io::Result<()> {
+    fn write(&mut self, lines: &[Line]) -> std::io::Result<()> {
         let reopen = if self.state.reopen.swap(false, Ordering::Relaxed) {
             Reopen::Asked
         } else {
@@ -293,7 +312,9 @@ impl Writer {
             self.output.write_all(b"\n")?;
             self.torn = false;
         }
-        self.output.write_all(line)?;
+        for line in lines {
+            self.output.write_all(&line.bytes)?;
+        }
         self.output.flush()
     }
 }

@@ -104,7 +104,9 @@ pub(super) fn state_folder() -> anyhow::Result<PathBuf> {
 pub(super) fn audit_file() -> anyhow::Result<Option<PathBuf>> {
     Ok(match read_config(None)?.audit {
         Some(audit::Settings::File(file)) => Some(file),
-        Some(audit::Settings::Off | audit::Settings::Stderr | audit::Settings::Sqlite(_)) => None,
+        Some(
+            audit::Settings::Off | audit::Settings::Stderr | audit::Settings::Sqlite(_) | audit::Settings::Postgres(_),
+        ) => None,
         None => Some(own_audit_file(&state_folder()?)),
     })
 }

@@ -1,20 +1,35 @@
 //! `guardian audit`: records in a database.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
+use base64::Engine;
 use clap::{Args, Subcommand};
+use secrecy::SecretString;
 use serde_json::Value;
 
 use super::output::say;
+use super::replay::{Configuration, compare};
 use super::{ConfigArgument, Ended, printable};
-use crate::audit::{AuditDatabase, Query, Settings};
+use crate::audit::{Address, AuditDatabase, Erasing, KeptRecord, Query, Settings, public_key};
+use crate::config::Config;
 
-/// Search, show, export and verify audit records in a database.
+/// How long PostgreSQL may take for one answer.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Search, show, export, verify, replay and erase audit records in a database.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// List records, the latest first, one a line.
-    Search(Search),
+    Search {
+        #[command(flatten)]
+        search: Search,
+        /// Print whole records as JSON lines.
+        #[arg(long)]
+        json: bool,
+    },
     /// Print everything that the record of one decision says.
     Show {
         /// The decision's id, as the agent was told it.
@@ -31,16 +46,59 @@ pub(super) enum Command {
         #[command(flatten)]
         from: Source,
     },
-    /// Compute the chain of hashes of each organisation again: exit code 3 where a record was changed, removed, doubled or moved.
-    Verify(Source),
+    /// Compute the chain of hashes of each organisation again, and check its signatures: exit code 3 where a record was changed,
+    /// removed, doubled or moved.
+    Verify {
+        /// A public key whose signatures count beside those of the configured key: 32 bytes in Base64. Can be repeated.
+        #[arg(long, value_name = "KEY")]
+        public_key: Vec<String>,
+        #[command(flatten)]
+        from: Source,
+    },
+    /// Decide old steps under today's policy and prompts, and list what would be decided otherwise: exit code 3 where a verdict
+    /// changes. The records have to hold texts: `[audit] contents = true` in the policy.
+    Replay {
+        #[command(flatten)]
+        search: Search,
+        /// Ask no endpoint: compare what the guardian decides by itself.
+        #[arg(long)]
+        offline: bool,
+    },
+    /// Erase what records say of a session or a user. Time, decision id and hash stay, so that the chain still holds.
+    Erase {
+        #[command(flatten)]
+        of: Of,
+        /// Of this organisation only.
+        #[arg(long, value_name = "ID")]
+        organisation: Option<String>,
+        #[command(flatten)]
+        from: Source,
+    },
+    /// Print the public half of the key that signs checkpoints.
+    Key {
+        #[command(flatten)]
+        config: ConfigArgument,
+    },
+}
+
+/// Whose records are erased.
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub(super) struct Of {
+    /// Those of this session.
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Those of this user.
+    #[arg(long, value_name = "ID")]
+    user: Option<String>,
 }
 
 /// Which database is read.
 #[derive(Debug, Args)]
 pub(super) struct Source {
-    /// The database [default: that of `[audit] to`].
-    #[arg(long, value_name = "FILE")]
-    database: Option<PathBuf>,
+    /// The database: a file, or `postgres://…` [default: that of `[audit] to`].
+    #[arg(long, value_name = "FILE | URL")]
+    database: Option<String>,
     #[command(flatten)]
     config: ConfigArgument,
 }
@@ -54,6 +112,9 @@ pub(super) struct Search {
     /// Of this session.
     #[arg(long, value_name = "ID")]
     session: Option<String>,
+    /// Of this user.
+    #[arg(long, value_name = "ID")]
+    user: Option<String>,
     /// Of this credential.
     #[arg(long, value_name = "NAME")]
     caller: Option<String>,
@@ -75,47 +136,94 @@ pub(super) struct Search {
     /// Records at most.
     #[arg(long, default_value_t = 50)]
     limit: usize,
-    /// Print whole records as JSON lines.
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     from: Source,
 }
 
 impl Source {
     fn open(&self) -> anyhow::Result<AuditDatabase> {
-        let path = match &self.database {
-            Some(path) => path.clone(),
-            None => match self.config.load_without_keys()?.audit {
-                Some(Settings::Sqlite(path)) => path,
-                _ => {
-                    anyhow::bail!("`[audit] to` is no database: set it to `sqlite:FILE`, or name one with `--database`")
-                }
-            },
+        Ok(self.open_configured()?.0)
+    }
+
+    /// The database, and the configuration where it was read.
+    fn open_configured(&self) -> anyhow::Result<(AuditDatabase, Option<Config>)> {
+        let config = match &self.database {
+            None => Some(self.config.load_without_keys()?),
+            // A database can be looked at where no guardian is configured.
+            Some(_) => self.config.load_without_keys().ok(),
         };
-        anyhow::ensure!(path.is_file(), "{}: there is no such database", path.display());
-        AuditDatabase::read(&path).with_context(|| path.display().to_string())
+        let configured = config.as_ref().and_then(|config| config.audit.clone());
+        let settings = match &self.database {
+            None => configured,
+            Some(url) if url.starts_with("postgres://") || url.starts_with("postgresql://") => {
+                let ca = match configured {
+                    Some(Settings::Postgres(address)) => address.ca,
+                    Some(_) | None => None,
+                };
+                let url = SecretString::from(url.as_str());
+                Some(Settings::Postgres(Address { url, ca }))
+            }
+            Some(file) => Some(Settings::Sqlite(PathBuf::from(file))),
+        };
+        let settings = settings.unwrap_or(Settings::Off);
+        let place = match &settings {
+            Settings::Sqlite(path) => {
+                anyhow::ensure!(path.is_file(), "{}: there is no such database", path.display());
+                path.display().to_string()
+            }
+            Settings::Postgres(address) => address.shown(),
+            Settings::Off | Settings::Stderr | Settings::File(_) => "the configuration".to_owned(),
+        };
+        let signer = config.as_ref().and_then(|config| config.audit_keeping.signer.clone());
+        let database = AuditDatabase::open(&settings, signer, PATIENCE).context(place)?;
+        Ok((database, config))
     }
 }
 
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     match command {
-        Command::Search(search) => search.run(),
-        Command::Show { id, from } => show(&from.open()?, id),
+        Command::Search { search, json } => {
+            for line in search.find()? {
+                match json {
+                    true => say!("{line}"),
+                    false => one_line(&line)?,
+                }
+            }
+        }
+        Command::Show { id, from } => show(&mut from.open()?, id)?,
         Command::Export { organisation, from } => {
             from.open()?.export(organisation.as_deref(), |line| say!("{line}"))?;
-            Ok(Ended::Done)
         }
-        Command::Verify(from) => verify(&from.open()?),
+        Command::Verify { public_key: keys, from } => return verify(keys, from),
+        Command::Replay { search, offline } => return replay(search, *offline),
+        Command::Erase { of, organisation, from } => {
+            let what = match (&of.session, &of.user) {
+                (Some(id), _) => Erasing::Session(id.clone()),
+                (None, Some(id)) => Erasing::User(id.clone()),
+                (None, None) => anyhow::bail!("expected `--session` or `--user`"),
+            };
+            let erased = from.open()?.erase(organisation.as_deref(), &what)?;
+            say!("{erased} records erased");
+        }
+        Command::Key { config } => {
+            let signer = config.load()?.audit_keeping.signer;
+            let signer = signer.context("no key is configured: set `sign_key_file` or `sign_key_env` in `[audit]`")?;
+            say!(
+                "{}",
+                base64::engine::general_purpose::STANDARD.encode(signer.public_key())
+            );
+        }
     }
+    Ok(Ended::Done)
 }
 
 impl Search {
-    fn run(&self) -> anyhow::Result<Ended> {
+    fn find(&self) -> anyhow::Result<Vec<String>> {
         let found = self.from.open()?.search(&Query {
             organisation: self.organisation.clone(),
             decision_id: None,
             session: self.session.clone(),
+            user: self.user.clone(),
             caller: self.caller.clone(),
             tool: self.tool.clone(),
             rule: self.rule.clone(),
@@ -124,29 +232,27 @@ impl Search {
             until: self.until.map(jiff::Timestamp::as_microsecond),
             limit: self.limit,
         })?;
-        for line in found {
-            if self.json {
-                say!("{line}");
-                continue;
-            }
-            let record: Value = serde_json::from_str(&line)?;
-            let text = |key: &str| printable(record.get(key).and_then(Value::as_str).unwrap_or("-"));
-            say!(
-                "{}  {}  {:<6}  {:<8}  {}  {}  {}",
-                text("time"),
-                text("decision_id"),
-                text("decision"),
-                text("source"),
-                text("organisation"),
-                text("method"),
-                text("message")
-            );
-        }
-        Ok(Ended::Done)
+        Ok(found)
     }
 }
 
-fn show(database: &AuditDatabase, id: &str) -> anyhow::Result<Ended> {
+fn one_line(line: &str) -> anyhow::Result<()> {
+    let record: Value = serde_json::from_str(line)?;
+    let text = |key: &str| printable(record.get(key).and_then(Value::as_str).unwrap_or("-"));
+    say!(
+        "{}  {}  {:<6}  {:<8}  {}  {}  {}",
+        text("time"),
+        text("decision_id"),
+        text("decision"),
+        text("source"),
+        text("organisation"),
+        text("method"),
+        text("message")
+    );
+    Ok(())
+}
+
+fn show(database: &mut AuditDatabase, id: &str) -> anyhow::Result<()> {
     let query = Query {
         decision_id: Some(id.to_owned()),
         limit: 1,
@@ -155,7 +261,7 @@ fn show(database: &AuditDatabase, id: &str) -> anyhow::Result<Ended> {
     let found = database.search(&query)?;
     let line = found
         .first()
-        .with_context(|| format!("there is no record of the decision `{id}`"))?;
+        .with_context(|| format!("there is no record of the decision `{}`", printable(id)))?;
     let record: serde_json::Map<String, Value> = serde_json::from_str(line)?;
     for (key, value) in record.iter().filter(|(_, value)| !value.is_null()) {
         let value = match value {
@@ -164,17 +270,60 @@ fn show(database: &AuditDatabase, id: &str) -> anyhow::Result<Ended> {
         };
         say!("{key:<18} {}", printable(&value));
     }
-    Ok(Ended::Done)
+    Ok(())
 }
 
-fn verify(database: &AuditDatabase) -> anyhow::Result<Ended> {
-    let (records, breaks) = database.verify()?;
-    for one in &breaks {
+fn verify(keys: &[String], from: &Source) -> anyhow::Result<Ended> {
+    let (mut database, config) = from.open_configured()?;
+    let mut expected = Vec::new();
+    for key in keys {
+        expected.push(public_key(key).map_err(|why| anyhow::anyhow!("--public-key: {why}"))?);
+    }
+    let signer = config.and_then(|config| config.audit_keeping.signer);
+    expected.extend(signer.map(|signer| signer.public_key().to_vec()));
+    let verified = database.verify(&expected)?;
+    for one in &verified.breaks {
         say!("{} {}: {}", printable(&one.organisation), one.number, one.what);
     }
-    say!("{records} records, {} breaks", breaks.len());
-    Ok(match breaks.is_empty() {
+    for chain in &verified.chains {
+        let signed = match (chain.checkpoints, expected.is_empty()) {
+            (0, _) => "not signed".to_owned(),
+            (some, false) => format!("{some} signed checkpoints, {} records behind the last", chain.unsigned),
+            (some, true) => format!("{some} checkpoints, signed with keys that were not compared (--public-key)"),
+        };
+        let organisation = printable(&chain.organisation);
+        say!("{organisation}: ends with {} {}; {signed}", chain.number, chain.hash);
+    }
+    let (records, erased, breaks) = (verified.records, verified.erased, verified.breaks.len());
+    say!("{records} records, {erased} of them erased, {breaks} breaks");
+    Ok(match verified.breaks.is_empty() {
         true => Ended::Done,
         false => Ended::UnderThreshold,
+    })
+}
+
+/// Decides old steps again, those of each organisation under its policy.
+fn replay(search: &Search, offline: bool) -> anyhow::Result<Ended> {
+    let mut of_organisation: BTreeMap<String, String> = BTreeMap::new();
+    for line in search.find()?.iter().rev() {
+        let record = KeptRecord::of(line.as_bytes()).unwrap_or_default();
+        let lines = of_organisation.entry(record.organisation).or_default();
+        lines.push_str(line);
+        lines.push('\n');
+    }
+    anyhow::ensure!(!of_organisation.is_empty(), "no record fits");
+    let mut changed = 0;
+    for (organisation, lines) in of_organisation {
+        say!("organisation {}", printable(&organisation));
+        let today = Configuration {
+            config: search.from.config.clone(),
+            organisation: Some(organisation),
+            offline,
+        };
+        changed += super::runtime()?.block_on(compare("audit", &lines, None, &today))?;
+    }
+    Ok(match changed {
+        0 => Ended::Done,
+        _ => Ended::UnderThreshold,
     })
 }

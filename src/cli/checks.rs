@@ -184,5 +184,8 @@ fn audit(config: &Config) -> Check {
         (Ok(()), audit::Settings::File(path) | audit::Settings::Sqlite(path)) => {
             Check::fine("audit", format!("{} can be written", path.display()))
         }
+        (Ok(()), audit::Settings::Postgres(address)) => {
+            Check::fine("audit", format!("PostgreSQL at {}", address.shown()))
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `guardian doctor`.
 
+mod engines;
 mod known_steps;
 
 use std::net::TcpListener;
@@ -14,11 +15,12 @@ use super::{ConfigArgument, Ended, Quiet, printable, start_logging};
 use crate::config::Config;
 use crate::llm::{self, ChatModel, Format};
 use crate::{app, gateway};
+use engines::engines;
 use known_steps::known_steps;
 
 /// Check that everything works, from the configuration to the judge's verdicts.
 ///
-/// Reads the configuration with policies and prompts, tries address and audit file, asks each endpoint, and then puts
+/// Reads the configuration with policies and prompts, tries address, audit file, Redis and PostgreSQL, asks each endpoint, and then puts
 /// twenty known steps to the guardian: ten have to be stopped, ten have to pass. Exits with 0 when all is in order, 3 when
 /// something works less well than it should, 1 when something does not work.
 #[derive(Debug, Args)]
@@ -50,6 +52,11 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         table.print(&check);
     }
     table.print(&address(&config));
+    if !arguments.offline {
+        for check in engines(&config).await {
+            table.print(&check);
+        }
+    }
     // A wrong filter is in the table already.
     let _ = start_logging(&config, Quiet::Yes);
     for check in organisations(&config) {

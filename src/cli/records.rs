@@ -27,7 +27,13 @@ impl RecordsArgument {
         }
         let configured = match self.config.load_without_keys()?.audit {
             Some(audit::Settings::File(file)) => Some(file),
-            Some(audit::Settings::Off | audit::Settings::Stderr | audit::Settings::Sqlite(_)) | None => None,
+            Some(
+                audit::Settings::Off
+                | audit::Settings::Stderr
+                | audit::Settings::Sqlite(_)
+                | audit::Settings::Postgres(_),
+            )
+            | None => None,
         };
         let mut files: Vec<PathBuf> = configured.into_iter().collect();
         if self.config.config.is_none() {

@@ -41,12 +41,41 @@ const AT_ONCE: usize = 8;
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let name = input::name(&arguments.file);
     let text = input::text(&arguments.file)?;
-    let trace = eval::read_trace(&name, &text).map_err(|why| anyhow::anyhow!("{why}"))?;
-    let before = match &arguments.before {
-        Some(config) => decide(arguments, config, &trace.cases).await?,
+    let under = |config: &Path| Configuration {
+        config: ConfigArgument {
+            config: Some(config.to_owned()),
+        },
+        organisation: arguments.organisation.clone(),
+        offline: arguments.offline,
+    };
+    let before = arguments.before.as_deref().map(under);
+    let changed = compare(&name, &text, before.as_ref(), &under(&arguments.after)).await?;
+    Ok(match changed {
+        0 => Ended::Done,
+        _ => Ended::UnderThreshold,
+    })
+}
+
+/// Under which configuration steps are decided, and whose policy and prompts apply.
+pub(super) struct Configuration {
+    pub(super) config: ConfigArgument,
+    pub(super) organisation: Option<String>,
+    pub(super) offline: bool,
+}
+
+/// Prints which steps of a trace would be decided otherwise after than before, or than at the time. Answers how many.
+pub(super) async fn compare(
+    name: &str,
+    text: &str,
+    before: Option<&Configuration>,
+    after: &Configuration,
+) -> anyhow::Result<usize> {
+    let trace = eval::read_trace(name, text).map_err(|why| anyhow::anyhow!("{why}"))?;
+    let before = match before {
+        Some(before) => before.decide(&trace.cases).await?,
         None => recorded(&trace)?,
     };
-    let after = decide(arguments, &arguments.after, &trace.cases).await?;
+    let after = after.decide(&trace.cases).await?;
     let changed: Vec<(&Outcome, &Outcome)> = before
         .iter()
         .zip(&after)
@@ -77,11 +106,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         to("deny"),
         to("error")
     );
-    Ok(if changed.is_empty() {
-        Ended::Done
-    } else {
-        Ended::UnderThreshold
-    })
+    Ok(changed.len())
 }
 
 /// What was decided at the time.
@@ -98,36 +123,36 @@ fn recorded(trace: &Trace) -> anyhow::Result<Vec<Outcome>> {
     Ok(trace.cases.iter().map(outcome).collect())
 }
 
-/// Decides about every step under a configuration.
-async fn decide(arguments: &Arguments, config: &Path, cases: &[Case]) -> anyhow::Result<Vec<Outcome>> {
-    let argument = ConfigArgument {
-        config: Some(config.to_owned()),
-    };
-    let place = || config.display().to_string();
-    let mut config = argument
-        .load_to_ask_if_possible(arguments.offline)
-        .with_context(place)?;
-    config.limits = Default::default();
-    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
-    for organisation in &mut config.organisations {
-        organisation.allowance = Default::default();
+impl Configuration {
+    /// Decides about every step.
+    async fn decide(&self, cases: &[Case]) -> anyhow::Result<Vec<Outcome>> {
+        let place = || match &self.config.config {
+            Some(file) => file.display().to_string(),
+            None => "the configuration".to_owned(),
+        };
+        let mut config = self.config.load_to_ask_if_possible(self.offline).with_context(place)?;
+        config.limits = Default::default();
+        config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
+        for organisation in &mut config.organisations {
+            organisation.allowance = Default::default();
+        }
+        start_logging(&config, Quiet::Yes)?;
+        let organisation = super::OrganisationArgument {
+            organisation: self.organisation.clone(),
+        };
+        let organisation = organisation.of(&config).with_context(place)?.id.clone();
+        let guardian = app::guardian(&app::measuring(&config), &audit::Settings::Off).with_context(place)?;
+        let mut limits = config.wire;
+        limits.max_body_bytes = usize::MAX;
+        let runner = Runner {
+            guardian: &guardian,
+            organisations: Organisations::Always(organisation),
+            limits,
+            history: History::Replayed,
+            bench: Bench::Own,
+            repeat: 1,
+            purpose: eval::EVALUATION,
+        };
+        Ok(runner.run(cases, AT_ONCE).await?)
     }
-    start_logging(&config, Quiet::Yes)?;
-    let organisation = super::OrganisationArgument {
-        organisation: arguments.organisation.clone(),
-    };
-    let organisation = organisation.of(&config).with_context(place)?.id.clone();
-    let guardian = app::guardian(&app::measuring(&config), &audit::Settings::Off).with_context(place)?;
-    let mut limits = config.wire;
-    limits.max_body_bytes = usize::MAX;
-    let runner = Runner {
-        guardian: &guardian,
-        organisations: Organisations::Always(organisation),
-        limits,
-        history: History::Replayed,
-        bench: Bench::Own,
-        repeat: 1,
-        purpose: eval::EVALUATION,
-    };
-    Ok(runner.run(cases, AT_ONCE).await?)
 }

@@ -221,7 +221,13 @@ pub(super) struct SharedSection {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct AuditSection {
+    pub(super) ca_file: Option<String>,
+    pub(super) keep: Option<String>,
+    pub(super) max_spool_bytes: Option<u64>,
     pub(super) on_failure: Option<String>,
+    pub(super) sign_key_env: Option<String>,
+    pub(super) sign_key_file: Option<String>,
+    pub(super) spool: Option<String>,
     pub(super) to: Option<String>,
 }
 

@@ -42,6 +42,8 @@ pub struct Config {
     pub audit: Option<audit::Settings>,
     /// What happens while its records cannot be written.
     pub audit_on_failure: audit::OnFailure,
+    /// How records in a database are kept.
+    pub audit_keeping: audit::Keeping,
     /// Logs.
     pub log: telemetry::Settings,
     /// Where telemetry goes; `None`: nowhere.
@@ -138,6 +140,7 @@ impl Config {
                 shared,
                 audit,
                 audit_on_failure,
+                audit_keeping,
                 log,
                 otlp,
                 events,
@@ -148,7 +151,7 @@ impl Config {
             } = config;
             format!(
                 "{server:?} {wire:?} {judge:?} {local_judge:?} {canaries:?} {pipeline:?} {work:?} {limits:?} {cache:?} \
-                 {sessions:?} {shared:?} {audit:?} {audit_on_failure:?} {log:?} {otlp:?} {events:?}"
+                 {sessions:?} {shared:?} {audit:?} {audit_on_failure:?} {audit_keeping:?} {log:?} {otlp:?} {events:?}"
             )
         };
         fixed(self) == fixed(other)
@@ -210,6 +213,7 @@ impl ConfigFile {
             .map(|organisation| organisation.id.clone())
             .collect();
         let (audit, audit_on_failure) = reader.audit(&self.audit)?;
+        let audit_keeping = reader.audit_keeping(&self.audit, audit.as_ref())?;
         let server = reader.server(&self, pipeline.timeout)?;
         let mut gateways = reader.gateways(&self.gateways, &ids, wire.max_depth, pipeline.timeout)?;
         gateways.iter_mut().for_each(|gateway| gateway.scheme = server.scheme());
@@ -231,6 +235,7 @@ impl ConfigFile {
             shared: reader.shared(&self.shared, &self.sessions)?,
             audit,
             audit_on_failure,
+            audit_keeping,
             log: reader.log(&self.log)?,
             otlp: reader.otlp(&self.otlp)?,
             events: reader.events(&self.events)?,

@@ -1,13 +1,13 @@
-//! What is kept: sessions, audit records, logs.
+//! What is kept: sessions, shared state, logs.
 
 use std::time::Duration;
 
 use base64::Engine;
 
-use super::file::{AuditSection, LogSection, SessionSection, SharedSection};
+use super::file::{LogSection, SessionSection, SharedSection};
 use super::settings::Reader;
 use super::{ConfigError, WhoseKey};
-use crate::{audit, session, shared, telemetry};
+use crate::{session, shared, telemetry};
 
 impl Reader<'_> {
     pub(super) fn sessions(&self, section: &SessionSection) -> Result<Option<session::Settings>, ConfigError> {
@@ -139,43 +139,6 @@ impl Reader<'_> {
         })
     }
 
-    /// Where audit records go, and what happens while they cannot be written.
-    pub(super) fn audit(
-        &self,
-        section: &AuditSection,
-    ) -> Result<(Option<audit::Settings>, audit::OnFailure), ConfigError> {
-        const ON_FAILURE: &[(&str, audit::OnFailure)] = &[
-            ("continue", audit::OnFailure::Continue),
-            ("refuse", audit::OnFailure::Refuse),
-        ];
-        let settings = match section.to.as_deref() {
-            None => None,
-            Some("off") => Some(audit::Settings::Off),
-            Some("stderr") => Some(audit::Settings::Stderr),
-            Some(text) if let Some(path) = text.strip_prefix("sqlite:") => match path.trim().is_empty() {
-                true => return Err(self.wrong("audit.to", "expected a file behind `sqlite:`")),
-                false => Some(audit::Settings::Sqlite(self.path(path))),
-            },
-            Some(path) if is_file_name(path) => Some(audit::Settings::File(self.path(path))),
-            Some(other) => {
-                let why = format!(
-                    "expected `stderr`, `off`, a file such as `audit.jsonl`, or `sqlite:audit.db`, found `{other}`; a file whose name has \
-                     no dot needs its folder (`./{other}`)"
-                );
-                return Err(self.wrong("audit.to", why));
-            }
-        };
-        let on_failure = section.on_failure.as_deref().unwrap_or("continue");
-        let on_failure = self.one_of("audit.on_failure", on_failure, ON_FAILURE)?;
-        if settings == Some(audit::Settings::Off) && on_failure == audit::OnFailure::Refuse {
-            return Err(self.wrong(
-                "audit.on_failure",
-                "expected `continue` where `to` is `off`: there are no records that could fail",
-            ));
-        }
-        Ok((settings, on_failure))
-    }
-
     pub(super) fn log(&self, section: &LogSection) -> Result<telemetry::Settings, ConfigError> {
         const FORMATS: &[(&str, telemetry::LogFormat)] = &[
             ("text", telemetry::LogFormat::Text),
@@ -190,15 +153,4 @@ impl Reader<'_> {
             },
         })
     }
-}
-
-/// Whether a text can only be meant as a file: what has neither a dot nor a folder may be a slip of `stderr` or `off`.
-fn is_file_name(text: &str) -> bool {
-    let name = text.rsplit(['/', '\\']).next().unwrap_or_default();
-    let clean = text.trim() == text && !text.chars().any(char::is_control);
-    // `file:audit.jsonl` means an address, and would be a name.
-    let scheme = text
-        .split_once(':')
-        .is_some_and(|(scheme, _)| scheme.len() > 1 && scheme.chars().all(|c| c.is_ascii_alphanumeric()));
-    clean && !scheme && !name.is_empty() && name != "." && name != ".." && (name.contains('.') || name != text)
 }

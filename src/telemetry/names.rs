@@ -50,6 +50,8 @@ pub const AUDIT_RECORDS: &str = "guardian_audit_records_total";
 pub const AUDIT_LOST: &str = "guardian_audit_lost_total";
 /// Events, by `outcome`: `sent`, `failed` (a batch that is tried again), `lost` (there was no room).
 pub const EVENTS: &str = "guardian_events_total";
+/// Bytes of audit records that wait in the spool for their database.
+pub const AUDIT_SPOOL: &str = "guardian_audit_spool_bytes";
 /// Connections that are held.
 pub const CONNECTIONS: &str = "guardian_connections";
 /// Connections that were not closed by their client, by `reason`: `idle`, `displaced` (made room for a new one), `full` and
@@ -153,6 +155,10 @@ pub fn describe() {
     metrics::describe_counter!(REFUSALS, "Requests that never became a step, by reason.");
     metrics::describe_counter!(AUDIT_RECORDS, "Audit records written, by outcome.");
     metrics::describe_counter!(AUDIT_LOST, "Audit records that could not be written and are lost.");
+    metrics::describe_gauge!(
+        AUDIT_SPOOL,
+        "Bytes of audit records that wait in the spool for their database."
+    );
     metrics::describe_gauge!(IN_FLIGHT, "Steps being decided right now.");
     metrics::describe_gauge!(SESSIONS, "Sessions that are remembered.");
     metrics::describe_counter!(SESSION_EVICTIONS, "Sessions that had to make room for others.");

@@ -6,6 +6,7 @@
 
 #[cfg(test)]
 mod audit;
+mod audit_database;
 #[cfg(test)]
 #[path = "../support/tls.rs"]
 #[allow(unreachable_pub)]

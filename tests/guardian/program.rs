@@ -14,7 +14,7 @@ pub(crate) struct Program {
     child: Child,
     pub(crate) address: SocketAddr,
     stderr: BufReader<ChildStderr>,
-    folder: tempfile::TempDir,
+    pub(crate) folder: tempfile::TempDir,
 }
 
 impl Program {
@@ -252,50 +252,4 @@ fn no_repetition_takes_much_longer_than_honest_text() {
             );
         }
     }
-}
-
-#[test]
-fn records_in_a_database_are_searched_shown_exported_and_verified() {
-    let mut program = Program::start("[audit]\nto = \"sqlite:audit.db\"\non_failure = \"refuse\"\n");
-    let (_, reply) = program.post(&user_message("What does a hammer cost?"));
-    program.post(&tool_result("A hammer costs 12 euros."));
-    let id = reply["result"]["data"]["decisionId"].as_str().unwrap().to_owned();
-    program.signal("-TERM");
-    assert!(program.ends_within(Duration::from_secs(20)));
-    let audit = |arguments: &[&str]| {
-        let output = Command::new(env!("CARGO_BIN_EXE_guardian"))
-            .arg("audit")
-            .args(arguments)
-            .current_dir(program.folder.path())
-            .output()
-            .unwrap();
-        let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
-        (output.status.code(), text)
-    };
-    let (code, found) = audit(&["search", "--session", "session-1"]);
-    assert_eq!(
-        (code, found.lines().count(), found.contains(&id)),
-        (Some(0), 2, true),
-        "{found}"
-    );
-    let (_, found) = audit(&["search", "--decision", "deny", "--since", "2026-01-01T00:00:00Z"]);
-    assert_eq!(found, "");
-    let (_, shown) = audit(&["show", &id]);
-    assert!(
-        shown.contains("steps/message") && shown.contains("session-1"),
-        "{shown}"
-    );
-    let (_, lines) = audit(&["export", "--organisation", "default"]);
-    let exported: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(exported[0]["decision_id"], id.as_str());
-    assert_eq!(audit(&["verify"]), (Some(0), "2 records, 0 breaks\n".to_owned()));
-    let database = program.folder.path().join("audit.db");
-    let connection = rusqlite::Connection::open(&database).unwrap();
-    let change = "UPDATE records SET line = replace(line, 'allow', 'allou') WHERE number = 1";
-    assert_eq!(connection.execute(change, []).unwrap(), 1);
-    let (code, found) = audit(&["verify", "--database", database.to_str().unwrap()]);
-    assert_eq!(code, Some(3), "{found}");
-    assert!(found.starts_with("default 1: "), "{found}");
-    let (code, found) = audit(&["show", "nothing"]);
-    assert_eq!(code, Some(1), "{found}");
 }

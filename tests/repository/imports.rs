@@ -128,6 +128,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "hook",
             "server",
             "session",
+            // `doctor` asks whether the server answers.
+            "shared",
             "tools",
             "text",
             "local",

@@ -106,6 +106,7 @@ fn kept() -> Vec<(&'static str, Said)> {
         ("shared.timeout_ms", Between(10, 200)),
         ("tls", Needs(&["certificate", "key"])),
         ("audit.on_failure", OneOf(vec!["continue", "refuse"])),
+        ("audit.max_spool_bytes", Between(1 << 20, 1 << 40)),
         ("log.format", OneOf(vec!["text", "json"])),
         ("otlp.protocol", OneOf(vec!["http/protobuf", "grpc"])),
         ("otlp.sample", Between(0, 1)),

@@ -1,0 +1,93 @@
+//! What a record is searched by, read out of its line, and what a search asks for.
+
+/// Bytes of one value that is searched by; more are cut, in records and in searches alike.
+const MAX_VALUE: usize = 256;
+
+/// What records are searched by; all that is given has to fit.
+#[derive(Clone, Debug, Default)]
+pub struct Query {
+    /// The organisation.
+    pub organisation: Option<String>,
+    /// The decision's id.
+    pub decision_id: Option<String>,
+    /// The session.
+    pub session: Option<String>,
+    /// The user.
+    pub user: Option<String>,
+    /// The credential.
+    pub caller: Option<String>,
+    /// The tool.
+    pub tool: Option<String>,
+    /// A rule that fired.
+    pub rule: Option<String>,
+    /// `allow`, `modify`, `deny`.
+    pub decision: Option<String>,
+    /// The first moment, in microseconds since 1970.
+    pub since: Option<i64>,
+    /// The moment before which it was.
+    pub until: Option<i64>,
+    /// Records at most; the latest are found.
+    pub limit: usize,
+}
+
+/// What a record is searched by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) organisation: String,
+    /// Microseconds since 1970.
+    pub(super) time: i64,
+    pub(super) decision_id: String,
+    pub(super) session: Option<String>,
+    pub(super) user: Option<String>,
+    /// Empty where the record says something of the chain itself, and where it was erased.
+    pub(super) caller: String,
+    pub(super) tool: Option<String>,
+    pub(super) decision: Option<String>,
+    /// With a space before and behind each; empty without any.
+    pub(super) rules: String,
+}
+
+impl Facts {
+    pub(super) fn of(line: &str) -> Self {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();
+        let text = |key: &str| record.get(key).and_then(|value| value.as_str()).map(searched);
+        let time = text("time").and_then(|time| time.parse::<jiff::Timestamp>().ok());
+        let findings = record.get("findings").and_then(|findings| findings.as_array());
+        let rules = findings
+            .into_iter()
+            .flatten()
+            .filter_map(|finding| finding.get("rule")?.as_str());
+        let rules: Vec<&str> = rules.collect();
+        Self {
+            organisation: text("organisation").unwrap_or_default(),
+            time: time.map_or(0, jiff::Timestamp::as_microsecond),
+            // Each record has an id of its own, also one that no guardian wrote.
+            decision_id: text("decision_id").unwrap_or_else(|| blake3::hash(line.as_bytes()).to_hex().to_string()),
+            session: text("session"),
+            user: text("user"),
+            caller: text("caller").unwrap_or_default(),
+            tool: text("tool"),
+            decision: text("decision"),
+            rules: match rules.is_empty() {
+                true => String::new(),
+                false => format!(" {} ", rules.join(" ").replace('\0', "")),
+            },
+        }
+    }
+
+    /// What is left of them when the record was erased.
+    pub(super) fn erased(&self) -> Self {
+        Self {
+            organisation: self.organisation.clone(),
+            time: self.time,
+            decision_id: self.decision_id.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+/// A value as it is searched by: databases take no NUL in a text, and no long value in an index.
+pub(super) fn searched(value: &str) -> String {
+    let end = value.floor_char_boundary(MAX_VALUE.min(value.len()));
+    value.get(..end).unwrap_or_default().replace('\0', "")
+}

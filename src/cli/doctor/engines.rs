@@ -1,0 +1,64 @@
+//! Whether the engines that nodes share answer: Redis, and the database of audit records.
+
+use std::time::{Duration, Instant};
+
+use super::Check;
+use crate::audit::{AuditDatabase, Settings};
+use crate::config::Config;
+use crate::shared::{Link, Standing};
+
+/// How long an engine may take to answer.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// A check of each engine that is configured.
+pub(super) async fn engines(config: &Config) -> Vec<Check> {
+    let mut checks = Vec::new();
+    if let Some(settings) = &config.shared {
+        checks.push(redis(settings.clone()).await);
+    }
+    if let Some(settings @ Settings::Postgres(address)) = &config.audit {
+        let (settings, place) = (settings.clone(), address.shown());
+        // It waits on a runtime of its own.
+        let checked = tokio::task::spawn_blocking(move || database(&settings, &place)).await;
+        checks.extend(checked.ok());
+    }
+    checks
+}
+
+async fn redis(settings: crate::shared::Settings) -> Check {
+    let next = "check `redis` in `[shared]`, and whether the server is running and reachable from here; until then each node goes on by itself";
+    let begun = Instant::now();
+    let link = match Link::open(settings) {
+        Ok(link) => link,
+        Err(error) => return Check::failed("shared state", error.to_string(), next),
+    };
+    if link.answers_within(PATIENCE).await {
+        let took = begun.elapsed().as_millis();
+        return Check::fine("shared state", format!("Redis answers and takes writes, in {took} ms"));
+    }
+    let why = match &*link.standing().borrow() {
+        Standing::Away { why } => why.clone(),
+        Standing::Answers => String::new(),
+    };
+    Check::failed("shared state", format!("Redis does not answer: {why}"), next)
+}
+
+/// Makes the tables where they are not there yet: a server would do the same.
+fn database(settings: &Settings, place: &str) -> Check {
+    let begun = Instant::now();
+    let probed = AuditDatabase::open(settings, None, PATIENCE).and_then(|mut database| database.probe());
+    match probed {
+        Ok(records) => {
+            let took = begun.elapsed().as_millis();
+            Check::fine(
+                "audit database",
+                format!("PostgreSQL at {place} has its tables and {records} records, in {took} ms"),
+            )
+        }
+        Err(error) => Check::failed(
+            "audit database",
+            format!("PostgreSQL at {place}: {error}"),
+            "check `to` in `[audit]`, and that the server is running; its user needs to make tables, or tables that were made before",
+        ),
+    }
+}

@@ -1,0 +1,192 @@
+//! Records in both databases, as an operator meets them: written by a server, read by `guardian audit`, also after a forced end.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::program::Program;
+use crate::support::{tool_call, user_message};
+
+const SERVER: &str = "postgres://postgres@127.0.0.1:5432/postgres";
+const KEY: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=";
+
+/// A schema of one test, which is gone with it.
+struct Schema(String);
+
+impl Schema {
+    /// `None`, and a line that says so, where there is no server.
+    fn new() -> Option<Self> {
+        if std::net::TcpStream::connect(("127.0.0.1", 5432)).is_err() {
+            eprintln!("no PostgreSQL on its standard port: its tests are left out");
+            return None;
+        }
+        let schema = Self(format!("guardian_test_{}", uuid::Uuid::new_v4().simple()));
+        schema.run(&format!("CREATE SCHEMA {}", schema.0));
+        Some(schema)
+    }
+
+    fn url(&self) -> String {
+        format!("{SERVER}?options=-csearch_path%3D{}", self.0)
+    }
+
+    fn run(&self, statements: &str) {
+        let run = async {
+            let (client, connection) = tokio_postgres::connect(SERVER, tokio_postgres::NoTls).await.unwrap();
+            tokio::spawn(connection);
+            client.batch_execute(statements).await.unwrap();
+        };
+        tokio::runtime::Runtime::new().unwrap().block_on(run);
+    }
+}
+
+impl Drop for Schema {
+    fn drop(&mut self) {
+        self.run(&format!("DROP SCHEMA {} CASCADE", self.0));
+    }
+}
+
+/// The exit code of a command, and what it printed.
+fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_guardian"))
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap();
+    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    (output.status.code(), text)
+}
+
+#[test]
+fn records_in_a_database_are_searched_shown_exported_verified_replayed_and_erased() {
+    let schema = Schema::new();
+    let places = std::iter::once("sqlite:audit.db".to_owned()).chain(schema.as_ref().map(Schema::url));
+    for to in places {
+        let home = tempfile::tempdir().unwrap();
+        let policy = home.path().join("policy.toml");
+        std::fs::write(&policy, "[audit]\ncontents = true\n").unwrap();
+        std::fs::write(home.path().join("key"), KEY).unwrap();
+        let config = format!(
+            "policy = {policy:?}\n[local_judge]\nmode = \"off\"\n[audit]\nto = \"{to}\"\non_failure = \"refuse\"\nkeep = \"90 days\"\n\
+             sign_key_file = {:?}\n",
+            home.path().join("key")
+        );
+        let mut program = Program::start(&config);
+        let (_, reply) = program.post(&user_message("What does a hammer cost?"));
+        let mut call = tool_call("search", "query", &json!("price of a hammer"));
+        call["params"]["context"]["session"]["id"] = json!("session-2");
+        program.post(&call);
+        let id = reply["result"]["data"]["decisionId"].as_str().unwrap().to_owned();
+        program.signal("-TERM");
+        assert!(program.ends_within(Duration::from_secs(20)));
+        let folder = program.folder.path();
+        let audit = |arguments: &[&str]| run(folder, &[&["audit"], arguments].concat());
+
+        let (code, found) = audit(&["search", "--session", "session-1"]);
+        assert_eq!(
+            (code, found.lines().count(), found.contains(&id)),
+            (Some(0), 1, true),
+            "{found}"
+        );
+        let (_, found) = audit(&["search", "--decision", "deny", "--since", "2026-01-01T00:00:00Z"]);
+        assert_eq!(found, "");
+        let (_, shown) = audit(&["show", &id]);
+        assert!(
+            shown.contains("steps/message") && shown.contains("session-1"),
+            "{shown}"
+        );
+        let (_, lines) = audit(&["export", "--organisation", "default"]);
+        let exported: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(exported[0]["decision_id"], id.as_str());
+        assert!(lines.contains("audit/checkpoint"), "{lines}");
+
+        let (code, found) = audit(&["verify"]);
+        assert!(
+            code == Some(0) && found.contains(", 0 breaks") && found.contains("signed checkpoints"),
+            "{found}"
+        );
+        let (_, key) = audit(&["key"]);
+        assert_eq!(audit(&["verify", "--public-key", key.trim()]).0, Some(0));
+
+        assert_eq!(audit(&["replay", "--offline"]).0, Some(0));
+        std::fs::write(&policy, "[tools]\ndeny = [\"search\"]\n[audit]\ncontents = true\n").unwrap();
+        let (code, found) = audit(&["replay", "--offline"]);
+        assert!(
+            code == Some(3) && found.contains("allow -> deny") && found.contains("1 of 2 verdicts change"),
+            "{found}"
+        );
+
+        let (code, found) = audit(&["erase", "--session", "session-2"]);
+        assert_eq!((code, found.as_str()), (Some(0), "1 records erased\n"));
+        let (code, found) = audit(&["verify"]);
+        assert!(
+            code == Some(0) && found.contains("1 of them erased, 0 breaks"),
+            "{found}"
+        );
+        let (_, found) = audit(&["search"]);
+        assert!(found.lines().count() == 1 && !found.contains("session-2"), "{found}");
+
+        let change = "UPDATE guardian_records SET line = replace(line, 'allow', 'allou') WHERE number = 1";
+        match &schema {
+            Some(schema) if to.starts_with("postgres") => {
+                schema.run(&format!("SET search_path = {}; {change}", schema.0))
+            }
+            Some(_) | None => {
+                let connection = rusqlite::Connection::open(folder.join("audit.db")).unwrap();
+                assert_eq!(connection.execute(change, []).unwrap(), 1);
+            }
+        }
+        let (code, found) = audit(&["verify"]);
+        assert_eq!(code, Some(3), "{found}");
+        assert!(found.starts_with("default 1: "), "{found}");
+        let (code, found) = audit(&["show", "nothing"]);
+        assert_eq!(code, Some(1), "{found}");
+    }
+}
+
+#[test]
+fn no_acknowledged_record_is_lost_or_doubled_when_the_database_goes_and_the_guardian_is_killed() {
+    let Some(schema) = Schema::new() else { return };
+    let home = tempfile::tempdir().unwrap();
+    let spool = home.path().join("spool");
+    let config = format!(
+        "[audit]\nto = \"{}\"\non_failure = \"refuse\"\nspool = {spool:?}\n[sessions]\nenabled = false\n",
+        schema.url()
+    );
+    let mut acknowledged = Vec::new();
+    let mut post = |program: &Program| {
+        let (status, reply) = program.post(&user_message("What does a hammer cost?"));
+        assert_eq!(status, 200, "{reply}");
+        acknowledged.push(reply["result"]["data"]["decisionId"].as_str().unwrap().to_owned());
+    };
+    let mut program = Program::start(&config);
+    (0..5).for_each(|_| post(&program));
+    // For the guardian, its tables are gone.
+    schema.run(&format!("ALTER TABLE {0}.guardian_records RENAME TO away", schema.0));
+    (0..5).for_each(|_| post(&program));
+    program.signal("-KILL");
+    assert!(program.ends_within(Duration::from_secs(20)));
+    assert!(std::fs::metadata(&spool).unwrap().len() > 0);
+    let program = Program::start(&config);
+    (0..5).for_each(|_| post(&program));
+    schema.run(&format!("ALTER TABLE {0}.away RENAME TO guardian_records", schema.0));
+    let begun = std::time::Instant::now();
+    while std::fs::metadata(&spool).unwrap().len() > 0 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the spool is never empty");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    (0..5).for_each(|_| post(&program));
+    let (code, lines) = run(program.folder.path(), &["audit", "export"]);
+    assert_eq!(code, Some(0), "{lines}");
+    let ids = lines
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["decision_id"].clone());
+    assert_eq!(ids.collect::<Vec<_>>(), acknowledged);
+    assert_eq!(run(program.folder.path(), &["audit", "verify"]).0, Some(0));
+    let (_, doctor) = run(program.folder.path(), &["doctor"]);
+    assert!(
+        doctor.contains("audit database PostgreSQL at 127.0.0.1/postgres has its tables and 20 records"),
+        "{doctor}"
+    );
+}
