@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
+use crate::access::{Keyring, SettingsError};
 use crate::audit::{self, Audit, AuditError};
 use crate::cache::AnswerCache;
 use crate::config::{Config, OrganisationSettings, PolicyChoice};
@@ -16,7 +17,6 @@ use crate::policy::{PROFILE_NAMES, Policy, PolicyError};
 use crate::prefilter::{Prefilters, RuleError};
 use crate::prompt::{PromptError, Prompts};
 use crate::selftest::Canaries;
-use crate::server::Keyring;
 use crate::session;
 use crate::session::{KeptError, KeptSessions, LocalSessions, Memory, SessionStore, SharedSessions};
 use crate::shared::{Link, LinkError};
@@ -39,6 +39,14 @@ pub enum AppError {
         organisation: OrganisationId,
         /// The file and what is wrong.
         why: PromptError,
+    },
+    /// An issuer of tokens cannot be used.
+    #[error("`oidc`, `{issuer}`: {why}")]
+    Issuer {
+        /// The issuer.
+        issuer: String,
+        /// What is wrong.
+        why: SettingsError,
     },
     /// The built-in rules cannot be used.
     #[error("the built-in rules: {0}")]
@@ -89,6 +97,7 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
             let settings = OrganisationSettings {
                 id: profile_organisation(name),
                 api_keys: Vec::new(),
+                certificates: Vec::new(),
                 prompts: first.prompts.clone(),
                 policy: PolicyChoice::Profile((*name).to_owned()),
                 allowance: first.allowance,
@@ -130,6 +139,7 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
         organisations: vec![OrganisationSettings {
             id: Organisation::default_id(),
             api_keys: Vec::new(),
+            certificates: Vec::new(),
             prompts: None,
             policy: PolicyChoice::Profile("default".to_owned()),
             allowance: limit::Allowance::default(),
@@ -157,15 +167,26 @@ pub fn organisations(config: &Config) -> Result<Organisations, AppError> {
     Ok(organisations)
 }
 
-/// Every key, as configured.
-pub fn keyring(config: &Config) -> Keyring {
+/// Every credential, as configured.
+///
+/// # Errors
+///
+/// The first issuer of tokens that cannot be used.
+pub fn keyring(config: &Config) -> Result<Keyring, AppError> {
     let mut keyring = Keyring::default();
     for organisation in &config.organisations {
         for key in &organisation.api_keys {
-            keyring.insert(*key.digest(), organisation.id.clone(), key.name());
+            keyring.insert(key.clone(), organisation.id.clone());
+        }
+        for rule in &organisation.certificates {
+            keyring.recognise(rule.clone());
         }
     }
-    keyring
+    for settings in &config.oidc {
+        let issuer = settings.issuer.clone();
+        keyring.trust(settings.clone()).map_err(|why| AppError::Issuer { issuer, why })?;
+    }
+    Ok(keyring)
 }
 
 /// The policy of an organisation.

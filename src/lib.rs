@@ -25,6 +25,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`model`] | the words: step, content, origin, finding, treatment, edit, verdict; no serde, no async, no I/O |
+//! | [`access`] | who asks: keys, access tokens, client certificates, and what each may do |
 //! | [`telemetry`] | logs, metrics and traces: set-up, export over OTLP, the name of every metric and span |
 //! | [`wire`] | decode and encode; the only home of wire field names; pure |
 //! | [`policy`] | an organisation's policy: treatments, tools, posture; versioned |
@@ -51,6 +52,7 @@
 //! | [`selftest`] | steps of which everybody knows what has to become of them; canaries for the judge |
 //! | [`config`] | the file and the environment, read once, into each component's own settings |
 //! | [`app`] | the composition root |
+//! | [`reload`] | what is configured takes effect while the server runs, whole or not at all |
 //! | [`cli`] | commands; the only place that prints or exits |
 //!
 //! ## Invariants
@@ -73,6 +75,7 @@
     allow(clippy::string_slice, reason = "in a test, a wrong slice is a failed test")
 )]
 
+pub mod access;
 pub mod app;
 pub mod audit;
 pub mod cache;
@@ -91,6 +94,7 @@ pub mod pipeline;
 pub mod policy;
 pub mod prefilter;
 pub mod prompt;
+pub mod reload;
 pub mod selftest;
 pub mod server;
 pub mod session;

@@ -10,6 +10,7 @@
 //! neither agent nor session. Where they go is a [`Sink`]'s concern.
 
 mod chain;
+mod change;
 mod database;
 mod facts;
 mod file;
@@ -32,6 +33,7 @@ mod watched;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use change::{Change, Versions};
 pub use database::{AuditDatabase, DatabaseError, Erasing};
 pub use facts::Query;
 use file::NamedFile;
@@ -40,7 +42,7 @@ use keeping::DatabaseOutput;
 pub use keeping::Keeping;
 pub use kept::{KeptFinding, KeptObserved, KeptRecord, each_line};
 use output::LastLine;
-pub use policies::{keep_policies, kept_policies, policy_folder};
+pub use policies::{InForce, keep_policies, kept_policies, note_policy, policy_folder, policy_history};
 pub use postgres::Address;
 pub use record::{FindingLine, Outcome, Record, VerdictLines};
 pub use signing::{Signer, public_key};
@@ -160,6 +162,14 @@ impl Audit {
     /// Opens the ticket of a step.
     pub fn open(&self, caller: &Caller, step: &Arc<Step>) -> Ticket {
         Ticket::new(Arc::clone(&self.sink), caller, step)
+    }
+
+    /// Records that something else came into force.
+    pub fn note(&self, change: &Change) {
+        match serde_json::to_vec(change) {
+            Ok(line) => self.sink.note(line),
+            Err(error) => tracing::error!(%error, "a change could not be recorded"),
+        }
     }
 
     /// Opens the file of records again: somebody moved it away.

@@ -1,10 +1,13 @@
 //! The policies behind the hashes in records: each text is written once, beside the file of the records, so that what was in force
 //! can be shown when the configuration has long changed.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::Settings;
+use super::file::appending;
 
 /// Policies that are kept beside one file of records; the oldest leave.
 const MAX: usize = 1_000;
@@ -70,4 +73,63 @@ pub fn kept_policies(folder: &Path) -> Vec<(String, PathBuf)> {
         .collect();
     kept.sort();
     kept
+}
+
+/// That a policy came into force, or that a command is about to put it there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct InForce {
+    /// When.
+    pub time: String,
+    /// Whose policy.
+    pub organisation: String,
+    /// Its version.
+    pub version: String,
+    /// What put it there: `start`, `file watch`, `SIGHUP`, or a command and its user.
+    pub by: String,
+}
+
+const HISTORY: &str = "history.jsonl";
+/// Bytes of the history that are read, from its end.
+const MAX_HISTORY: u64 = 4 * 1024 * 1024;
+
+/// Notes that a version came into force, where it is not the last one that is noted for this organisation; else gives back who noted it.
+///
+/// # Errors
+///
+/// What the system said, when the file cannot be read or written.
+pub fn note_policy(folder: &Path, organisation: &str, version: &str, by: &str) -> std::io::Result<Option<String>> {
+    let last = policy_history(folder)?.into_iter().rev().find(|line| line.organisation == organisation);
+    if let Some(last) = last.filter(|last| last.version == version) {
+        return Ok(Some(last.by));
+    }
+    let line = InForce {
+        time: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        organisation: organisation.to_owned(),
+        version: version.to_owned(),
+        by: by.to_owned(),
+    };
+    std::fs::create_dir_all(folder)?;
+    let mut text = serde_json::to_vec(&line)?;
+    text.push(b'\n');
+    appending(&folder.join(HISTORY))?.write_all(&text)?;
+    Ok(None)
+}
+
+/// Which versions came into force, the latest last.
+///
+/// # Errors
+///
+/// What the system said, when there is a history and it cannot be read.
+pub fn policy_history(folder: &Path) -> std::io::Result<Vec<InForce>> {
+    let mut file = match std::fs::File::open(folder.join(HISTORY)) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_HISTORY)))?;
+    // A line of which only the end is read is none.
+    let lines = BufReader::new(file.take(MAX_HISTORY)).lines().map_while(Result::ok);
+    Ok(lines.filter_map(|line| serde_json::from_str(&line).ok()).collect())
 }

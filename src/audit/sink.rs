@@ -17,6 +17,9 @@ pub trait Sink: Send + Sync {
     /// Takes one record.
     fn write(&self, record: Record) -> Taken;
 
+    /// Takes a line of JSON that is the record of no step.
+    fn note(&self, _line: Vec<u8>) {}
+
     /// Waits until every record taken so far has reached its destination, but not for ever.
     fn flush(&self) {}
 
@@ -105,7 +108,8 @@ enum Job {
 
 struct Line {
     bytes: Vec<u8>,
-    outcome: Outcome,
+    /// How the step ended; `None`: it is the record of a change.
+    outcome: Option<Outcome>,
     /// Who waits until it is written.
     written: Option<oneshot::Sender<()>>,
 }
@@ -272,7 +276,9 @@ impl Writer {
                 }
                 for line in lines {
                     self.done(&line);
-                    count_written(line.outcome);
+                    if let Some(outcome) = line.outcome {
+                        count_written(outcome);
+                    }
                     if let Some(written) = line.written {
                         // Who waited may have stopped waiting.
                         let _ = written.send(());
@@ -345,7 +351,7 @@ impl Sink for LineSink {
         };
         let line = Line {
             bytes,
-            outcome,
+            outcome: Some(outcome),
             written,
         };
         let Err(why) = self.enqueue(line) else { return taken };
@@ -356,6 +362,19 @@ impl Sink for LineSink {
         match self.on_failure {
             OnFailure::Continue => Taken::YES,
             OnFailure::Refuse => Taken::NO,
+        }
+    }
+
+    fn note(&self, mut bytes: Vec<u8>) {
+        bytes.push(b'\n');
+        let line = Line {
+            bytes,
+            outcome: None,
+            written: None,
+        };
+        if let Err(why) = self.enqueue(line) {
+            metrics::counter!(names::AUDIT_LOST).increment(1);
+            tracing::error!("the record of a change is lost: {why}");
         }
     }
 

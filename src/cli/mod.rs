@@ -16,6 +16,7 @@ mod health;
 mod hook;
 mod input;
 mod judge;
+mod keys;
 mod mcp;
 mod mcp_stdio;
 mod monitor;
@@ -67,9 +68,12 @@ enum Command {
     /// Check, show or write out prompt templates.
     #[command(subcommand)]
     Prompts(prompts::Command),
-    /// Show the policy behind a hash in a record or a verdict, or what a policy file may hold.
+    /// Show the policy behind a hash, what was in force when, go back to it, or what a policy file may hold.
     #[command(subcommand)]
     Policy(policy::Command),
+    /// Make, list or revoke API keys of organisations.
+    #[command(subcommand)]
+    Keys(keys::Command),
     /// Search, show, export and verify audit records in a database.
     #[command(subcommand)]
     Audit(audit::Command),
@@ -236,6 +240,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Monitor(arguments) => monitor::run(&arguments),
         Command::Prompts(command) => prompts::run(&command),
         Command::Policy(command) => policy::run(&command),
+        Command::Keys(command) => keys::run(&command),
         Command::Audit(command) => audit::run(&command),
         Command::Rules(command) => rules::run(&command),
         Command::Tools(arguments) => tools::run(&arguments),

@@ -1,6 +1,8 @@
 //! `guardian policy`.
 
-use std::path::PathBuf;
+mod rollback;
+
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Subcommand;
@@ -28,6 +30,10 @@ pub(super) enum Command {
         #[command(flatten)]
         config: ConfigArgument,
     },
+    /// List which versions came into force, when, and by what; the latest last. A server writes this beside its audit file.
+    History(rollback::HistoryArguments),
+    /// Put an earlier version into the policy file of an organisation; a running server heeds it at once.
+    Rollback(rollback::Arguments),
     /// Print a JSON Schema of policy files, for editors: docs/schemas/policy.schema.json.
     Schema,
 }
@@ -47,6 +53,8 @@ enum Text {
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     let (hash, seen, config) = match command {
         Command::Show { hash, seen, config } => (hash, seen, config),
+        Command::History(arguments) => return rollback::history(arguments),
+        Command::Rollback(arguments) => return rollback::run(arguments),
         Command::Schema => {
             schema::print(&schema::policy()?);
             return Ok(Ended::Done);
@@ -67,6 +75,24 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
 }
 
 fn show(known: &[Known], hash: &str) -> anyhow::Result<Ended> {
+    let found = found(known, hash)?;
+    write(format_args!("# {}: {}\n{}", found.version, found.whose, found.text()?));
+    Ok(Ended::Done)
+}
+
+impl Known {
+    fn text(&self) -> anyhow::Result<String> {
+        match &self.text {
+            Text::Here(text) => Ok(text.clone()),
+            Text::File(file) => {
+                std::fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))
+            }
+        }
+    }
+}
+
+/// The one policy of this hash or name.
+fn found<'k>(known: &'k [Known], hash: &str) -> anyhow::Result<&'k Known> {
     let by_name = format!("built-in profile `{hash}`");
     let fits = |known: &&Known| known.whose == by_name || (hash.len() >= 4 && known.version.starts_with(hash));
     let mut versions: Vec<&str> = known.iter().filter(fits).map(|known| known.version.as_str()).collect();
@@ -76,21 +102,13 @@ fn show(known: &[Known], hash: &str) -> anyhow::Result<Ended> {
         "`{hash}` is how several policies begin: {}",
         versions.join(", ")
     );
-    let found = known.iter().find(fits).with_context(|| {
+    known.iter().find(fits).with_context(|| {
         format!(
             "no policy `{}` was seen here: expected one of the hashes that `guardian policy show` lists; a server keeps the policies \
              that it used beside its audit file (`--seen DIR`)",
             super::printable(hash)
         )
-    })?;
-    let text = match &found.text {
-        Text::Here(text) => text.clone(),
-        Text::File(file) => {
-            std::fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))?
-        }
-    };
-    write(format_args!("# {}: {}\n{}", found.version, found.whose, text));
-    Ok(Ended::Done)
+    })
 }
 
 /// Every policy that can be shown: the configured ones first.
@@ -114,16 +132,17 @@ fn known(config: &Config, seen: Option<PathBuf>) -> anyhow::Result<Vec<Known>> {
         add(profile, format!("built-in profile `{name}`"));
     }
     let beside = config.audit.as_ref().and_then(audit::policy_folder);
-    for (version, file) in seen
-        .or(beside)
-        .map(|folder| audit::kept_policies(&folder))
-        .unwrap_or_default()
-    {
-        known.push(Known {
-            version,
-            whose: format!("seen, {}", file.display()),
-            text: Text::File(file),
-        });
-    }
+    known.extend(seen.or(beside).map(|folder| seen_in(&folder)).unwrap_or_default());
     Ok(known)
+}
+
+/// The policies that a server has written down.
+fn seen_in(folder: &Path) -> Vec<Known> {
+    let kept = audit::kept_policies(folder).into_iter();
+    let known = kept.map(|(version, file)| Known {
+        version,
+        whose: format!("seen, {}", file.display()),
+        text: Text::File(file),
+    });
+    known.collect()
 }

@@ -9,17 +9,19 @@ use clap::Args;
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
 use crate::events::Events;
-use crate::gateway::{self, Gateways, Own};
+use crate::gateway::{Gateways, Own};
 use crate::model::Enforcement;
-use crate::pipeline::{Guardian, Organisations};
+use crate::pipeline::Guardian;
+use crate::reload::{self, Reloader};
 use crate::server::{Authentication, Control, Server, parse_listen};
 use crate::telemetry::otlp::Exports;
 use crate::{app, audit, telemetry};
 
 /// Answer steps over HTTP.
 ///
-/// Prints `listening on http://ADDR` on standard error when ready. SIGHUP reads organisations, policies, prompts
-/// and gateways again (a broken file keeps the old ones; a gateway at a new place waits for a start) and opens the audit file again; SIGTERM and SIGINT finish what is under way and stop.
+/// Prints `listening on http://ADDR` on standard error when ready. Edits of the configuration, policies, prompts and certificates take effect
+/// at once, and on SIGHUP (a broken file keeps the old ones; a gateway at a new place waits for a start); SIGHUP also opens the audit file
+/// again. SIGTERM and SIGINT finish what is under way and stop.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -59,8 +61,9 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         config.server.clone(),
         config.wire,
         Arc::clone(&guardian),
-        app::keyring(&config),
+        app::keyring(&config)?,
     )?;
+    server.keyring().load().warm_up();
     let judge = config.judge.as_ref().map_or("local rules", |judge| judge.llm.model());
     tracing::info!(
         organisations = config.organisations.len(),
@@ -68,9 +71,9 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         "configuration read from {}",
         config.file
     );
-    let gateways = Gateways::bind(&config.gateways, server.address(), &guardian, server.memory())?;
+    let gateways = Gateways::bind(&config.gateways, server.address(), &guardian, server.memory(), server.keyring())?;
     let server = server.besides(gateways.router());
-    let reload = gateways.reload();
+    let renewal = gateways.reload();
     let own = gateways.into_own();
     own.iter()
         .try_for_each(|own| config.server.check_encryption(own.address))?;
@@ -79,7 +82,6 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         .map(|own| tokio::spawn(serve_own(own, config.server.scheme(), server.control())))
         .collect();
     say_open_postures(&config, &guardian);
-    keep_policies(&config, &app::organisations(&config)?);
     if let Some(address) = server.metrics_address() {
         tracing::info!("metrics are at {}://{address}/metrics", config.server.scheme());
     }
@@ -88,14 +90,18 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     }
     eprintln!("listening on {}://{}", config.server.scheme(), server.address());
     let canaries = canaries(&config, &guardian)?;
-    let parts = Reloaded {
-        source,
+    let watched = config.watch_files;
+    let parts = reload::Parts {
+        file: source.config,
+        listen: arguments.listen,
         started_with: config,
         guardian: Arc::clone(&guardian),
         control: server.control(),
-        gateways: reload,
+        gateways: renewal,
     };
-    let signals = tokio::spawn(heed_signals(parts));
+    let reloader = Arc::new(Reloader::new(parts)?);
+    let watching = watched.then(|| tokio::spawn(reload::watch(Arc::clone(&reloader))));
+    let signals = tokio::spawn(heed_signals(Arc::clone(&guardian), server.control(), reloader));
     let ended = server.run().await;
     for gateway in gateways {
         // It has been told to stop, and ends by itself in its time.
@@ -104,6 +110,9 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     // It waits for the disk.
     let _ = tokio::task::spawn_blocking(move || guardian.flush_sessions()).await;
     signals.abort();
+    if let Some(watching) = watching {
+        watching.abort();
+    }
     if let Some(canaries) = canaries {
         canaries.abort();
     }
@@ -139,21 +148,6 @@ async fn serve_own(own: Own, scheme: &str, control: Control) {
     tracing::info!(gateway = own.name, "listening on {scheme}://{}", own.address);
     if let Err(error) = control.serve_too(own.listener, own.router).await {
         tracing::error!(gateway = own.name, "the gateway stopped: {error}");
-    }
-}
-
-/// Writes down which policies are in force, beside the audit file.
-fn keep_policies(config: &Config, organisations: &Organisations) {
-    let Some(folder) = config.audit.as_ref().and_then(audit::policy_folder) else {
-        return;
-    };
-    let in_force = organisations.ids().filter_map(|id| organisations.get(id));
-    let policies: Vec<_> = in_force.map(|organisation| Arc::clone(&organisation.policy)).collect();
-    let texts = policies
-        .iter()
-        .map(|policy| (policy.version.as_str(), policy.source.as_str()));
-    if let Err(error) = audit::keep_policies(&folder, texts) {
-        tracing::warn!(folder = %folder.display(), %error, "the policies in force could not be written down");
     }
 }
 
@@ -194,15 +188,6 @@ fn canaries(config: &Config, guardian: &Arc<Guardian>) -> anyhow::Result<Option<
     Ok(Some(tokio::spawn(canaries.watch(Arc::clone(guardian)))))
 }
 
-/// What signals have an effect on.
-struct Reloaded {
-    source: ConfigArgument,
-    started_with: Config,
-    guardian: Arc<Guardian>,
-    control: Control,
-    gateways: gateway::Reload,
-}
-
 /// A file that may not grow any further counts as one that cannot be written. Without a handler, the system ends the process
 /// (SIGXFSZ).
 #[cfg(unix)]
@@ -222,7 +207,7 @@ fn outlive_file_limits() {
 fn outlive_file_limits() {}
 
 #[cfg(unix)]
-async fn heed_signals(parts: Reloaded) {
+async fn heed_signals(guardian: Arc<Guardian>, control: Control, reloader: Arc<Reloader>) {
     use tokio::signal::unix::{SignalKind, signal};
     let (Ok(mut hangup), Ok(mut terminate), Ok(mut interrupt)) = (
         signal(SignalKind::hangup()),
@@ -235,8 +220,11 @@ async fn heed_signals(parts: Reloaded) {
     loop {
         tokio::select! {
             _ = hangup.recv() => {
-                parts.guardian.reopen_audit();
-                parts.reload();
+                guardian.reopen_audit();
+                let reloader = Arc::clone(&reloader);
+                // It compiles policies and templates. What became of it is logged.
+                let _ = tokio::task::spawn_blocking(move || reloader.reload("SIGHUP")).await;
+                say_loose_parts(&guardian);
             }
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
@@ -245,46 +233,15 @@ async fn heed_signals(parts: Reloaded) {
     tracing::info!("stopping: finishing what is under way");
     // A second signal does not wait.
     tokio::select! {
-        () = parts.control.drain() => {}
-        _ = terminate.recv() => parts.control.stop(),
-        _ = interrupt.recv() => parts.control.stop(),
+        () = control.drain() => {}
+        _ = terminate.recv() => control.stop(),
+        _ = interrupt.recv() => control.stop(),
     }
 }
 
 #[cfg(not(unix))]
-async fn heed_signals(parts: Reloaded) {
+async fn heed_signals(_guardian: Arc<Guardian>, control: Control, _reloader: Arc<Reloader>) {
     if tokio::signal::ctrl_c().await.is_ok() {
-        parts.control.stop();
-    }
-}
-
-#[cfg(unix)]
-impl Reloaded {
-    /// Reads organisations, policies, prompts, keys and gateways again. All are in order and take effect together, or none does.
-    fn reload(&self) {
-        let read = self.source.load().and_then(|config| {
-            let gateways = self.gateways.prepare(&config.gateways)?;
-            Ok((app::organisations(&config)?, app::keyring(&config), gateways, config))
-        });
-        let (organisations, keyring, gateways, config) = match read {
-            Ok(read) => read,
-            Err(error) => return tracing::error!("not reloaded, the old configuration stays: {error:#}"),
-        };
-        if let Err(error) = self.control.replace_keyring(keyring) {
-            return tracing::error!("not reloaded, the old configuration stays: {error}");
-        }
-        if let Err(error) = self.control.reload_tls(config.server.tls.as_ref()) {
-            tracing::error!("certificates stay as they are: {error}");
-        }
-        keep_policies(&config, &organisations);
-        self.guardian.replace_organisations(organisations);
-        say_loose_parts(&self.guardian);
-        for gateway in gateways.put_in_force() {
-            tracing::warn!(gateway, "a gateway at a new place: it begins with the next start");
-        }
-        tracing::info!("organisations, policies, prompts, keys and gateways were read again");
-        if !config.starts_like(&self.started_with) {
-            tracing::warn!("other settings have changed too: they take effect with the next start");
-        }
+        control.stop();
     }
 }

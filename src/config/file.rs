@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::ConfigError;
+use super::oidc::OidcSections;
 
 /// `guardian.toml`, with every key optional.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -14,6 +15,7 @@ pub struct ConfigFile {
     pub(super) listen: Option<String>,
     pub(super) allow_unauthenticated: Option<bool>,
     pub(super) allow_plain_http: Option<bool>,
+    pub(super) watch_files: Option<bool>,
     pub(super) tls: Option<TlsSection>,
     pub(super) prompts_dir: Option<String>,
     pub(super) policy: Option<String>,
@@ -29,6 +31,7 @@ pub struct ConfigFile {
     pub(super) log: LogSection,
     pub(super) otlp: OtlpSection,
     pub(super) events: EventSection,
+    pub(super) oidc: OidcSections,
     pub(super) organisations: Vec<OrganisationSection>,
     pub(super) gateways: Vec<GatewaySection>,
 }
@@ -272,6 +275,8 @@ pub(super) struct EventSection {
 pub(super) struct OrganisationSection {
     pub(super) id: Option<String>,
     pub(super) api_keys: Vec<String>,
+    pub(super) keys: Vec<KeySection>,
+    pub(super) certificates: Vec<String>,
     pub(super) prompts: Option<String>,
     pub(super) policy: Option<String>,
     pub(super) mode: Option<String>,
@@ -279,6 +284,16 @@ pub(super) struct OrganisationSection {
     pub(super) calls_per_minute: Option<u32>,
     pub(super) tokens_per_minute: Option<u64>,
     pub(super) spend_per_day: Option<f64>,
+}
+
+/// A key of an organisation, with what it may be used for.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct KeySection {
+    pub(super) key: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) scopes: Option<Vec<String>>,
+    pub(super) expires: Option<String>,
 }
 
 /// A gateway before or behind an agent that speaks another protocol.
@@ -299,6 +314,7 @@ pub(super) struct GatewaySection {
     pub(super) organisation: Option<String>,
     pub(super) client_keys: Option<Vec<String>>,
     pub(super) client_auth: Option<String>,
+    pub(super) client_tokens: Option<bool>,
     pub(super) allow_unauthenticated: bool,
     pub(super) oauth2: Option<GatewayOAuth2Section>,
     pub(super) headers: BTreeMap<String, String>,

@@ -33,7 +33,7 @@ const CLIENT_AUTHS: &[(&str, ClientAuth)] = &[("key", ClientAuth::Key), ("oauth2
 const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "api-key"];
 
 /// What the guardian itself answers under.
-const TAKEN: &[&str] = &["/", "/aos", "/healthz", "/readyz", "/metrics", "/v1/judge"];
+const TAKEN: &[&str] = &["/", "/aos", "/healthz", "/readyz", "/metrics", "/v1/judge", "/v1/whoami"];
 
 impl Reader<'_> {
     /// Every gateway.
@@ -149,6 +149,7 @@ impl One<'_> {
             organisation: self.organisation(organisations)?,
             client_keys: self.client_keys()?,
             client_auth: self.client_auth(protocol)?,
+            client_tokens: section.client_tokens,
             allow_unauthenticated: section.allow_unauthenticated,
             headers,
             oauth2,

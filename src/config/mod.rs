@@ -11,6 +11,7 @@ mod gateways;
 mod judging;
 mod keys;
 mod local;
+mod oidc;
 mod organisations;
 mod outlets;
 mod serve;
@@ -21,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 pub use file::ConfigFile;
 pub use keys::ApiKey;
+pub(crate) use organisations::moment;
 pub use settings::{Config, Keys, MissingKey, OrganisationSettings, PolicyChoice, WhoseKey};
 
 /// Why a configuration could not be used.

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
+use jiff::Timestamp;
+
 use super::ConfigError;
-use super::file::{ConfigFile, OrganisationSection};
+use super::file::{ConfigFile, KeySection, OrganisationSection};
 use super::settings::{OrganisationSettings, PolicyChoice, Reader};
+use crate::access::{CertificateRule, Key, Scope, Scopes};
 use crate::model::{Enforcement, OrganisationId};
 use crate::policy::PROFILE_NAMES;
 use crate::{limit, local, pipeline};
@@ -21,6 +24,7 @@ impl Reader<'_> {
             return Ok(vec![OrganisationSettings {
                 id,
                 api_keys: Vec::new(),
+                certificates: Vec::new(),
                 prompts,
                 policy,
                 allowance: self.allowance(&file.limits, None)?,
@@ -41,9 +45,21 @@ impl Reader<'_> {
                 if other.id == organisation.id {
                     return Err(self.wrong(&at("id"), format!("`{}` is there twice", organisation.id)));
                 }
-                if other.api_keys.iter().any(|key| organisation.api_keys.contains(key)) {
+                let shared = |key: &Key| other.api_keys.iter().any(|known| known.digest == key.digest);
+                if organisation.api_keys.iter().any(shared) {
                     return Err(self.wrong(&at("api_keys"), format!("a key also belongs to `{}`", other.id)));
                 }
+            }
+            if organisation.api_keys.is_empty()
+                && organisation.certificates.is_empty()
+                && file.oidc.0.is_empty()
+                && section.keys.is_empty()
+                && section.api_keys.is_empty()
+            {
+                return Err(self.wrong(
+                    &at("api_keys"),
+                    "expected at least one key, `certificates` or `[oidc]`, or nobody could speak for it",
+                ));
             }
             organisations.push(organisation);
         }
@@ -65,24 +81,16 @@ impl Reader<'_> {
                 format!("expected 1 to 64 of `a-z A-Z 0-9 - _ .`, found `{id}`"),
             ));
         }
-        if section.api_keys.is_empty() {
-            return Err(self.wrong(
-                &at("api_keys"),
-                "expected at least one key, or nobody could speak for it",
-            ));
-        }
-        let mut api_keys = Vec::new();
-        for (index, text) in section.api_keys.iter().enumerate() {
-            let at = at(&format!("api_keys[{index}]"));
-            let Some(key) = self.api_key(text, &at)? else { continue };
-            if api_keys.contains(&key) {
-                return Err(self.wrong(&at, "this key is there twice"));
-            }
-            api_keys.push(key);
-        }
+        let certificates = section.certificates.iter().enumerate().map(|(index, text)| {
+            let rule = CertificateRule::parse(text, OrganisationId::new(id));
+            rule.map_err(|why| self.wrong(&at(&format!("certificates[{index}]")), why))
+        });
+        let certificates = certificates.collect::<Result<_, _>>()?;
+        let api_keys = self.keys_of(section, at)?;
         Ok(OrganisationSettings {
             id: OrganisationId::new(id),
             api_keys,
+            certificates,
             prompts: section
                 .prompts
                 .as_deref()
@@ -96,6 +104,67 @@ impl Reader<'_> {
             local_judge: local::Mode::default(),
             mode: Enforcement::Enforce,
         })
+    }
+
+    /// Keys of both forms; each may be there once.
+    fn keys_of(&self, section: &OrganisationSection, at: &dyn Fn(&str) -> String) -> Result<Vec<Key>, ConfigError> {
+        let plain = section.api_keys.iter().enumerate().map(|(index, text)| {
+            let plain = KeySection {
+                key: Some(text.clone()),
+                ..KeySection::default()
+            };
+            (at(&format!("api_keys[{index}]")), plain)
+        });
+        let told = section.keys.iter().enumerate();
+        let told = told.map(|(index, key)| (at(&format!("keys[{index}]")), key.clone()));
+        let mut keys: Vec<Key> = Vec::new();
+        for (at, section) in plain.chain(told) {
+            let Some(key) = self.one_key(&section, &at)? else { continue };
+            if keys.iter().any(|known| known.digest == key.digest) {
+                return Err(self.wrong(&at, "this key is there twice"));
+            }
+            if keys.iter().any(|known| known.name == key.name) {
+                return Err(self.wrong(&at, format!("`{}` is the name of another key", key.name)));
+            }
+            keys.push(key);
+        }
+        Ok(keys)
+    }
+
+    /// A key; `None` where its variable is not there and need not be.
+    fn one_key(&self, section: &KeySection, at: &str) -> Result<Option<Key>, ConfigError> {
+        let text = section.key.as_deref().unwrap_or_default();
+        let scopes = match &section.scopes {
+            None => Scopes::JUDGE,
+            Some(names) => {
+                let known: Vec<_> = Scope::ALL.iter().map(|scope| (scope.as_str(), *scope)).collect();
+                let scope = |name: &String| self.one_of(&format!("{at}.scopes"), name, &known);
+                names.iter().map(scope).collect::<Result<_, _>>()?
+            }
+        };
+        if scopes.is_empty() {
+            return Err(self.wrong(&format!("{at}.scopes"), "expected at least one scope; leave it out for `judge`"));
+        }
+        let expires = match section.expires.as_deref() {
+            None => None,
+            Some(text) => Some(moment(text).ok_or_else(|| {
+                let why = "expected a date such as `2027-01-31` or a time such as `2027-01-31T12:00:00Z`";
+                self.wrong(&format!("{at}.expires"), format!("{why}, found `{text}`"))
+            })?),
+        };
+        if let Some(name) = &section.name {
+            let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+            if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+                let why = format!("expected 1 to 64 of `a-z A-Z 0-9 - _ .`, found `{name}`");
+                return Err(self.wrong(&format!("{at}.name"), why));
+            }
+        }
+        Ok(self.api_key(text, at)?.map(|key| Key {
+            digest: *key.digest(),
+            name: section.name.clone().unwrap_or_else(|| key.name()),
+            scopes,
+            expires,
+        }))
     }
 
     /// `enforce` or `observe`.
@@ -112,4 +181,13 @@ impl Reader<'_> {
             PolicyChoice::File(self.path(text))
         }
     }
+}
+
+/// A time, or the beginning of a day (UTC).
+pub(crate) fn moment(text: &str) -> Option<Timestamp> {
+    let day = || {
+        let day: jiff::civil::Date = text.parse().ok()?;
+        Some(day.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+    };
+    text.parse().ok().or_else(day)
 }

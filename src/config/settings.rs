@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::{ApiKey, ConfigError, ConfigFile, keys};
 use crate::model::{Enforcement, OrganisationId};
 use crate::{
-    audit, cache, events, gateway, judge, limit, local, pipeline, selftest, server, session, shared, telemetry, wire,
-    work,
+    access, audit, cache, events, gateway, judge, limit, local, pipeline, selftest, server, session, shared, telemetry,
+    wire, work,
 };
 
 /// Everything that is configured, checked.
@@ -50,6 +50,10 @@ pub struct Config {
     pub otlp: Option<telemetry::otlp::Settings>,
     /// Where events go; `None`: nowhere.
     pub events: Option<events::Settings>,
+    /// Whether edits of its files take effect at once.
+    pub watch_files: bool,
+    /// The issuers of tokens.
+    pub oidc: Vec<access::Settings>,
     /// The organisations; at least one.
     pub organisations: Vec<OrganisationSettings>,
     /// The gateways.
@@ -88,7 +92,9 @@ pub struct OrganisationSettings {
     /// Its id.
     pub id: OrganisationId,
     /// Its keys.
-    pub api_keys: Vec<ApiKey>,
+    pub api_keys: Vec<access::Key>,
+    /// Names in client certificates that speak for it.
+    pub certificates: Vec<access::CertificateRule>,
     /// Its prompts; `None`: those that are compiled in.
     pub prompts: Option<PathBuf>,
     /// Its policy.
@@ -144,6 +150,8 @@ impl Config {
                 log,
                 otlp,
                 events,
+                watch_files: _,
+                oidc: _,
                 organisations: _,
                 gateways: _,
                 says_policy: _,
@@ -215,8 +223,15 @@ impl ConfigFile {
         let (audit, audit_on_failure) = reader.audit(&self.audit)?;
         let audit_keeping = reader.audit_keeping(&self.audit, audit.as_ref())?;
         let server = reader.server(&self, pipeline.timeout)?;
+        let oidc = reader.oidc(&self, &ids)?;
         let mut gateways = reader.gateways(&self.gateways, &ids, wire.max_depth, pipeline.timeout)?;
-        gateways.iter_mut().for_each(|gateway| gateway.scheme = server.scheme());
+        for (index, gateway) in gateways.iter_mut().enumerate() {
+            gateway.scheme = server.scheme();
+            if oidc.is_empty() && gateway.client_tokens == Some(true) {
+                let why = "expected `[oidc]`, which says whose tokens they are";
+                return Err(reader.wrong(&format!("gateways[{index}].client_tokens"), why));
+            }
+        }
         Ok(Config {
             file: file.to_owned(),
             canaries: canaries
@@ -239,6 +254,8 @@ impl ConfigFile {
             log: reader.log(&self.log)?,
             otlp: reader.otlp(&self.otlp)?,
             events: reader.events(&self.events)?,
+            watch_files: self.watch_files.unwrap_or(true),
+            oidc,
             organisations,
             says_policy: self.policy.is_some() || !self.organisations.is_empty(),
             missing_keys: reader.missing.into_inner(),

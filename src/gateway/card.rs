@@ -22,7 +22,7 @@ pub(super) async fn fetch(route: &Route, received: &Received) -> Result<(Json, H
     if let Err(denial) = route.admit_transport(&received.transport).await {
         return Err((StatusCode::FORBIDDEN, denial.text()));
     }
-    let known = received.caller.is_some() || route.settings.client_keys.is_empty();
+    let known = received.caller.is_some() || !route.settings.asks_for_credentials();
     let forward = Forward {
         method: Method::GET,
         rest: &received.rest,

@@ -18,6 +18,7 @@ use super::route::Route;
 use super::settings::{Listen, Settings};
 use super::token_endpoint;
 use super::tokens::TOKEN_PATH;
+use crate::access::LiveKeyring;
 use crate::pipeline::Guardian;
 use crate::work::Memory;
 
@@ -49,12 +50,13 @@ pub struct Reload {
 
 /// What all gateways share.
 #[derive(Clone)]
-struct House {
-    protocols: &'static [Entry],
+pub(super) struct House {
+    pub(super) protocols: &'static [Entry],
     /// Where the guardian itself listens.
-    served_at: SocketAddr,
-    guardian: Arc<Guardian>,
-    memory: Arc<Memory>,
+    pub(super) served_at: SocketAddr,
+    pub(super) guardian: Arc<Guardian>,
+    pub(super) memory: Arc<Memory>,
+    pub(super) keyring: LiveKeyring,
 }
 
 /// A place where a gateway is reached, and the gateway that is there now; `None` after it was taken out of the configuration.
@@ -66,7 +68,7 @@ struct Slot {
 
 impl Gateways {
     /// Puts gateways together, and binds those that have addresses of their own. `served_at` is where the guardian itself listens, `memory`
-    /// what bodies may take there and here together.
+    /// what bodies may take there and here together, `keyring` the credentials in force there.
     ///
     /// # Errors
     ///
@@ -76,55 +78,16 @@ impl Gateways {
         served_at: SocketAddr,
         guardian: &Arc<Guardian>,
         memory: &Arc<Memory>,
-    ) -> Result<Self, GatewayError> {
-        Self::bind_speaking(&PROTOCOLS, settings, served_at, guardian, memory)
-    }
-
-    /// As [`bind`](Self::bind), where gateways speak these protocols.
-    pub(super) fn bind_speaking(
-        protocols: &'static [Entry],
-        settings: &[Settings],
-        served_at: SocketAddr,
-        guardian: &Arc<Guardian>,
-        memory: &Arc<Memory>,
+        keyring: &LiveKeyring,
     ) -> Result<Self, GatewayError> {
         let house = House {
-            protocols,
+            protocols: &PROTOCOLS,
             served_at,
             guardian: Arc::clone(guardian),
             memory: Arc::clone(memory),
+            keyring: Arc::clone(keyring),
         };
-        let mut router = Router::new();
-        let mut own = Vec::new();
-        let mut slots = Vec::new();
-        for settings in settings {
-            let listener = bound(settings)?;
-            let address = match &listener {
-                Some((_, address)) => *address,
-                None => served_at,
-            };
-            let desk = Arc::new(ArcSwapOption::from_pointee(house.desk(settings, address, None)?));
-            slots.push(Slot {
-                listen: settings.listen.clone(),
-                address,
-                desk: Arc::clone(&desk),
-            });
-            match (&settings.listen, listener) {
-                (Listen::Path(path), _) => router = router.merge(routes(path, desk, house.protocols)),
-                (Listen::Address(_), None) => {}
-                (Listen::Address(_), Some((listener, address))) => own.push(Own {
-                    name: settings.name.clone(),
-                    listener,
-                    address,
-                    router: routes("", desk, house.protocols),
-                }),
-            }
-        }
-        let reload = Reload {
-            house,
-            slots: slots.into(),
-        };
-        Ok(Self { router, own, reload })
+        house.bind(settings)
     }
 
     /// The routes of those that are reached under the guardian's own address.
@@ -203,6 +166,41 @@ fn bound(settings: &Settings) -> Result<Option<(TcpListener, SocketAddr)>, Gatew
 }
 
 impl House {
+    /// Puts gateways together, and binds those that have addresses of their own.
+    pub(super) fn bind(self, settings: &[Settings]) -> Result<Gateways, GatewayError> {
+        let mut router = Router::new();
+        let mut own = Vec::new();
+        let mut slots = Vec::new();
+        for settings in settings {
+            let listener = bound(settings)?;
+            let address = match &listener {
+                Some((_, address)) => *address,
+                None => self.served_at,
+            };
+            let desk = Arc::new(ArcSwapOption::from_pointee(self.desk(settings, address, None)?));
+            slots.push(Slot {
+                listen: settings.listen.clone(),
+                address,
+                desk: Arc::clone(&desk),
+            });
+            match (&settings.listen, listener) {
+                (Listen::Path(path), _) => router = router.merge(routes(path, desk, self.protocols)),
+                (Listen::Address(_), None) => {}
+                (Listen::Address(_), Some((listener, address))) => own.push(Own {
+                    name: settings.name.clone(),
+                    listener,
+                    address,
+                    router: routes("", desk, self.protocols),
+                }),
+            }
+        }
+        let reload = Reload {
+            house: self,
+            slots: slots.into(),
+        };
+        Ok(Gateways { router, own, reload })
+    }
+
     /// A gateway that listens at this address; `before` is the same one under its settings until now.
     fn desk(&self, settings: &Settings, address: SocketAddr, before: Option<&Desk>) -> Result<Desk, GatewayError> {
         if settings.is_unprotected(self.served_at) {
@@ -212,7 +210,7 @@ impl House {
             settings.clone(),
             &format!("{}://{address}", settings.scheme),
             Arc::clone(&self.guardian),
-            Arc::clone(&self.memory),
+            (Arc::clone(&self.memory), Arc::clone(&self.keyring)),
             before.map(|before| &*before.route),
         )?;
         Ok(Desk::new(Arc::new(route), before))

@@ -19,6 +19,7 @@ use super::query::Query;
 use super::route::Route;
 use super::tokens::TOKEN_PATH;
 use super::transport::{Transport, is_plain_path};
+use crate::access::Scope;
 use crate::telemetry::names;
 use crate::work::{NoRoom, Taken, unfolded_as_tree};
 
@@ -94,11 +95,11 @@ pub(super) async fn receive(route: &Route, rest: String, request: Request<Body>)
         // Words in the path would go on without having been judged.
         return Err(NotTaken(StatusCode::NOT_FOUND, "there is nothing here"));
     }
-    let caller = match known_caller(route, &head.headers) {
+    let caller = match known_caller(route, &head.headers).await {
         None if !is_open(route, &method, &rest) => {
             return Err(NotTaken(
                 StatusCode::UNAUTHORIZED,
-                "an API key of this gateway is needed",
+                "an API key of this gateway is needed, or a token where it takes them",
             ));
         }
         caller => caller,
@@ -193,7 +194,7 @@ fn unpack(packed: &[u8], most: usize) -> Result<Bytes, NotTaken> {
 
 /// Without keys, pages of other sites must not reach a gateway through somebody's browser.
 fn check_origin(route: &Route, headers: &HeaderMap) -> Result<(), NotTaken> {
-    if !route.settings.client_keys.is_empty() || route.settings.allow_unauthenticated {
+    if route.settings.asks_for_credentials() || route.settings.allow_unauthenticated {
         return Ok(());
     }
     let text = |name| {
@@ -228,13 +229,13 @@ fn is_open(route: &Route, method: &Method, rest: &str) -> bool {
     let card = protocol.cards.iter().any(|end| rest.ends_with(end));
     let notification = protocol.notifies && rest.starts_with(PUSH_PATH);
     let token = rest == TOKEN_PATH && route.gives_tokens();
-    route.settings.client_keys.is_empty()
+    !route.settings.asks_for_credentials()
         || (*method == Method::GET && card)
         || (*method == Method::POST && (notification || token))
 }
 
-/// The hash of the key that a caller shows.
-fn known_caller(route: &Route, headers: &HeaderMap) -> Option<[u8; 32]> {
+/// The hash of the key that a caller shows; of its name where it shows a token.
+async fn known_caller(route: &Route, headers: &HeaderMap) -> Option<[u8; 32]> {
     let keys = &route.settings.client_keys;
     let bearer = headers.get(AUTHORIZATION).and_then(|value| {
         let (scheme, key) = value.as_bytes().split_at_checked("bearer ".len())?;
@@ -249,5 +250,14 @@ fn known_caller(route: &Route, headers: &HeaderMap) -> Option<[u8; 32]> {
     if keys.contains(&digest) {
         return Some(digest);
     }
-    route.tokens.key_of(key, keys).filter(|_| route.gives_tokens()).copied()
+    if let Some(key) = route.tokens.key_of(key, keys).filter(|_| route.gives_tokens()) {
+        return Some(*key);
+    }
+    if !route.settings.takes_tokens() {
+        return None;
+    }
+    let identity = route.keyring.load_full().of_token(key).await.ok()?;
+    let fits = identity.caller.organisation == route.settings.organisation && identity.scopes.has(Scope::Judge);
+    // The same caller with the token after this one.
+    fits.then(|| Sha256::digest(identity.caller.name.as_bytes()).into())
 }

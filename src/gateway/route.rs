@@ -22,6 +22,7 @@ use super::tokens::Tokens;
 use super::transport::Transport;
 use super::upstream::{Room, Upstream, client};
 use super::verdicts::{Question, Verdicts};
+use crate::access::LiveKeyring;
 use crate::model::Caller;
 use crate::pipeline::Guardian;
 use crate::telemetry::names;
@@ -43,6 +44,7 @@ pub(super) struct Route {
     pub(super) kept: Kept,
     pub(super) in_flight: Arc<Semaphore>,
     pub(super) memory: Arc<Memory>,
+    pub(super) keyring: LiveKeyring,
     aside: Arc<Semaphore>,
 }
 
@@ -56,7 +58,7 @@ impl Route {
         settings: Settings,
         served_at: &str,
         guardian: Arc<Guardian>,
-        memory: Arc<Memory>,
+        (memory, keyring): (Arc<Memory>, LiveKeyring),
         before: Option<&Self>,
     ) -> Result<Self, GatewayError> {
         let failed = |why: String| GatewayError::Unusable {
@@ -121,6 +123,7 @@ impl Route {
             kept: before.map(|before| before.kept.clone()).unwrap_or_default(),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
             memory,
+            keyring,
             aside: Arc::new(Semaphore::new(ASIDE)),
             settings,
         })

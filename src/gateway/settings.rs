@@ -147,6 +147,8 @@ pub struct Settings {
     pub organisation: OrganisationId,
     /// Hashes of the keys that callers need; empty: none is asked for.
     pub client_keys: Vec<[u8; 32]>,
+    /// Whether callers may show a token of an issuer of `[oidc]` instead of a key; `None`: where keys are asked for.
+    pub client_tokens: Option<bool>,
     /// What cards ask callers for.
     pub client_auth: ClientAuth,
     /// Anybody who can reach its address may call, without a key.
@@ -178,12 +180,22 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether callers have to show a key or a token.
+    pub fn asks_for_credentials(&self) -> bool {
+        !self.client_keys.is_empty() || self.takes_tokens()
+    }
+
+    /// Whether tokens of issuers are taken.
+    pub fn takes_tokens(&self) -> bool {
+        self.client_tokens.unwrap_or(!self.client_keys.is_empty())
+    }
+
     /// Whether callers without a key are let in from everywhere, which nobody asked for.
     pub fn is_unprotected(&self, served_at: SocketAddr) -> bool {
         let address = match self.listen {
             Listen::Address(address) => address,
             Listen::Path(_) => served_at,
         };
-        self.client_keys.is_empty() && !self.allow_unauthenticated && !address.ip().is_loopback()
+        !self.asks_for_credentials() && !self.allow_unauthenticated && !address.ip().is_loopback()
     }
 }

@@ -16,7 +16,7 @@ use super::denial::{Denial, Stage};
 use super::exchange::{self, Exchange, Head, Outgoing, Says, UNASKED_STREAM};
 use super::hold::Dialect;
 use super::json::{Json, object};
-use super::listen::Gateways;
+use super::listen::House;
 use super::protocols::Entry;
 use super::receive::Received;
 use super::route::Route;
@@ -274,7 +274,14 @@ async fn a_protocol_is_one_folder_and_one_line() {
         .collect();
     let memory = Arc::new(Memory::new(1 << 28, Share::Whole, std::time::Duration::from_secs(1)));
     let served_at = "127.0.0.1:8787".parse().unwrap();
-    let gateways = Gateways::bind_speaking(&TOY, &settings, served_at, &guardian, &memory).unwrap();
+    let house = House {
+        protocols: &TOY,
+        served_at,
+        guardian,
+        memory,
+        keyring: Arc::default(),
+    };
+    let gateways = house.bind(&settings).unwrap();
     let url = listening(gateways.router()).await;
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let ask = async |method: &str, params: Value| {

@@ -4,11 +4,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Guardian, Standing};
-use crate::audit::Watcher;
+use crate::audit::{Change, Watcher};
 use crate::judge::Judge;
 use crate::llm::BreakerState;
+use crate::model::OrganisationId;
 
 impl Guardian {
+    /// Writes down that something else came into force.
+    pub fn record_change(&self, change: &Change) {
+        self.audit.note(change);
+    }
+
+    /// Whether steps of this organisation are taken.
+    pub fn serves(&self, organisation: &OrganisationId) -> bool {
+        self.organisations.load().get(organisation).is_some()
+    }
+
     /// The judge, where a model judges.
     pub fn model_judge(&self) -> Option<&Arc<Judge>> {
         self.judge.as_ref()

@@ -32,7 +32,7 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     }
     let state = shared_state(&shared);
     if !shared.guardian.has_judge() {
-        let lines = [state, observing(&shared), open_to_everybody(&shared).to_owned()].concat();
+        let lines = [state, broken(&shared), observing(&shared), open_to_everybody(&shared).to_owned()].concat();
         return format!("ready, judge: local rules\n{lines}").into_response();
     }
     // A judge that got worse is no reason to take the node away: it would answer no better elsewhere.
@@ -55,9 +55,15 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
         page.push_str(posture);
         page.push('\n');
     }
+    page.push_str(&broken(&shared));
     page.push_str(&observing(&shared));
     page.push_str(open_to_everybody(&shared));
     page.into_response()
+}
+
+/// A line where what is configured cannot be used. The node is ready: it goes on with the version of before.
+fn broken(shared: &Shared) -> String {
+    shared.broken.load().as_deref().cloned().unwrap_or_default()
 }
 
 /// A line for each organisation whose verdicts stop nothing.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
+use axum::extract::Extension;
 use axum::response::Response;
 use http::Request;
 use hyper::body::Incoming;
@@ -19,7 +20,9 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use super::connections::{Connections, Held, Registry};
+use super::authentication::ClientCertificate;
 use super::tls::{HTTP_2, Tls};
+use crate::access::Names;
 
 /// How long to wait before the next connection is accepted where one could not be: files may be all that is missing.
 const BREATH: Duration = Duration::from_millis(50);
@@ -70,7 +73,7 @@ pub(super) async fn serve(
                     let (router, stop) = (router.clone(), stop.clone());
                     tokio::spawn(async move {
                         match acceptor {
-                            None => http_1(stream, router, held, limits, stop).await,
+                            None => http_1(stream, router, Client { held, certificate: None }, limits, stop).await,
                             Some(acceptor) => encrypted(acceptor, stream, router, held, limits, stop).await,
                         }
                     });
@@ -90,6 +93,13 @@ pub(super) async fn serve(
     }
 }
 
+/// Who is at the other end of a connection.
+#[derive(Clone)]
+struct Client {
+    held: Held,
+    certificate: Option<ClientCertificate>,
+}
+
 /// A connection that begins with a handshake, and speaks what it agrees on.
 async fn encrypted(
     acceptor: TlsAcceptor,
@@ -104,9 +114,15 @@ async fn encrypted(
         // It waits for its client as others do for a first request.
         _ = held.is_over() => return,
     };
+    let certificate = shaken.as_ref().ok().and_then(|stream| stream.get_ref().1.peer_certificates()?.first());
+    let certificate = certificate.map(|der| Extension(Arc::new(Names::of(der))));
+    let client = Client {
+        held: held.clone(),
+        certificate,
+    };
     match shaken {
         Ok(stream) if stream.get_ref().1.alpn_protocol() == Some(HTTP_2) => {
-            let service = service_fn(|request| request_of(router.clone(), held.clone(), request));
+            let service = service_fn(|request| request_of(router.clone(), client.clone(), request));
             let served = http2::Builder::new(TokioExecutor::new())
                 .timer(TokioTimer::new())
                 .max_concurrent_streams(STREAMS)
@@ -114,7 +130,7 @@ async fn encrypted(
                 .serve_connection(TokioIo::new(stream), service);
             until_over!(served, held, stop);
         }
-        Ok(stream) => http_1(stream, router, held, limits, stop).await,
+        Ok(stream) => http_1(stream, router, client, limits, stop).await,
         Err(error) => tracing::debug!(%error, "a TLS handshake failed"),
     }
 }
@@ -127,11 +143,12 @@ const HEADER_BYTES: u32 = 64 * 1024;
 async fn http_1<S: AsyncRead + AsyncWrite + Unpin>(
     stream: S,
     router: Router,
-    held: Held,
+    client: Client,
     limits: Connections,
     stop: watch::Receiver<bool>,
 ) {
-    let service = service_fn(|request| request_of(router.clone(), held.clone(), request));
+    let held = client.held.clone();
+    let service = service_fn(|request| request_of(router.clone(), client.clone(), request));
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.idle_timeout)
@@ -140,9 +157,13 @@ async fn http_1<S: AsyncRead + AsyncWrite + Unpin>(
 }
 
 /// One request. Its connection waits for its client until the body is there, and again from the answer on.
-async fn request_of(router: Router, held: Held, request: Request<Incoming>) -> Result<Response, Infallible> {
+async fn request_of(router: Router, client: Client, request: Request<Incoming>) -> Result<Response, Infallible> {
+    let Client { held, certificate } = client;
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(held.clone());
+    if let Some(certificate) = certificate {
+        request.extensions_mut().insert(certificate);
+    }
     held.begin_request();
     let answer = router.oneshot(request).await;
     held.end_request();

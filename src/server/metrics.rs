@@ -11,8 +11,8 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use sha2::{Digest, Sha256};
 
-use super::authentication::presented_key;
 use super::{Refusal, Shared, same_machine};
+use crate::access::presented;
 use crate::telemetry;
 
 /// Where `/metrics` is, and who may read it.
@@ -39,7 +39,7 @@ impl MetricsAccess {
         match self {
             MetricsAccess::Anybody => Ok(()),
             MetricsAccess::Keys(digests) => {
-                let key = presented_key(headers).ok_or(Refusal::NoCredential)?;
+                let key = presented(headers).ok_or(Refusal::NoCredential)?;
                 let digest: [u8; 32] = Sha256::digest(key).into();
                 let known = digests.contains(&digest);
                 known.then_some(()).ok_or(Refusal::WrongCredential)

@@ -25,18 +25,19 @@ mod same_machine;
 mod steps;
 mod tls;
 mod traced;
+mod whoami;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use axum::Router;
 use axum::routing::{get, post};
 use tokio::sync::{Semaphore, watch};
 
-pub use authentication::{Authentication, Keyring};
+pub use authentication::Authentication;
 pub use connections::Connections;
 pub use metrics::{MetricsAccess, MetricsSettings};
 pub use refusal::Refusal;
@@ -44,6 +45,7 @@ pub use tls::{TlsError, TlsSettings};
 
 use tls::Tls;
 
+use crate::access::{Keyring, LiveKeyring};
 use crate::pipeline::Guardian;
 use crate::work::{Memory, Share};
 use crate::{telemetry, wire};
@@ -202,7 +204,9 @@ pub enum ServerError {
 /// What every request handler needs.
 pub(crate) struct Shared {
     guardian: Arc<Guardian>,
-    keyring: ArcSwap<Keyring>,
+    keyring: LiveKeyring,
+    /// Why what is configured is not in force.
+    broken: ArcSwapOption<String>,
     settings: Settings,
     limits: wire::Limits,
     in_flight: Arc<Semaphore>,
@@ -255,7 +259,8 @@ impl Server {
         };
         let shared = Arc::new(Shared {
             guardian,
-            keyring: ArcSwap::from_pointee(keyring),
+            keyring: Arc::new(ArcSwap::from_pointee(keyring)),
+            broken: ArcSwapOption::empty(),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
             memory: Arc::new(Memory::new(settings.max_in_flight_bytes, share, settings.longest_wait)),
             tls,
@@ -283,6 +288,11 @@ impl Server {
     /// What bodies may take; gateways take theirs from it, too.
     pub fn memory(&self) -> &Arc<Memory> {
         &self.shared.memory
+    }
+
+    /// The credentials in force; gateways ask it, too.
+    pub fn keyring(&self) -> &LiveKeyring {
+        &self.shared.keyring
     }
 
     /// The address it is bound to.
@@ -397,30 +407,50 @@ impl Control {
         Ok(())
     }
 
-    /// Reads certificates again. Connections that stand keep those that they began with; where one cannot be used, nothing changes.
+    /// Other keys and certificates, known to be usable and not in force yet.
     ///
     /// # Errors
     ///
-    /// When a file cannot be used, or TLS would be begun or ended, which only a start does.
-    pub fn reload_tls(&self, settings: Option<&TlsSettings>) -> Result<(), ServerError> {
-        match (&self.shared.tls, settings) {
-            (Some(tls), Some(settings)) => Ok(tls.reload(settings)?),
-            (None, None) => Ok(()),
-            (Some(_), None) | (None, Some(_)) => Err(ServerError::TlsOnlyAtStart),
-        }
-    }
-
-    /// Puts other keys in place of the present ones.
-    ///
-    /// # Errors
-    ///
-    /// When a server that was started with keys would have none any more: the present keys stay.
-    pub fn replace_keyring(&self, keyring: Keyring) -> Result<(), ServerError> {
+    /// When a file cannot be used, when TLS would be begun or ended, which only a start does, or when a server that was started with
+    /// keys would have none any more.
+    pub fn prepare(&self, keyring: Keyring, tls: Option<&TlsSettings>) -> Result<Prepared, ServerError> {
         if keyring.is_empty() && self.shared.settings.authentication == Authentication::Keys {
             return Err(ServerError::KeysGone);
         }
-        self.shared.keyring.store(Arc::new(keyring));
-        Ok(())
+        let certificates = match (&self.shared.tls, tls) {
+            (Some(_), Some(settings)) => Some(tls::read(settings)?),
+            (None, None) => None,
+            (Some(_), None) | (None, Some(_)) => return Err(ServerError::TlsOnlyAtStart),
+        };
+        Ok(Prepared {
+            shared: Arc::clone(&self.shared),
+            keyring: keyring.after(&self.shared.keyring.load()),
+            certificates,
+        })
+    }
+
+    /// Says on `/readyz` that what is configured cannot be used, and why; `None`: it can.
+    pub fn report_broken(&self, why: Option<&str>) {
+        let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
+        let line = why.map(|why| Arc::new(format!("not reloaded at {since}, the version of before is in force: {why}\n")));
+        self.shared.broken.store(line);
+    }
+}
+
+/// Keys and certificates that can be put in force.
+pub struct Prepared {
+    shared: Arc<Shared>,
+    keyring: Keyring,
+    certificates: Option<Arc<rustls::ServerConfig>>,
+}
+
+impl Prepared {
+    /// Puts them in force. Connections that stand keep the certificate that they began with.
+    pub fn put_in_force(self) {
+        self.shared.keyring.store(Arc::new(self.keyring));
+        if let (Some(tls), Some(certificates)) = (&self.shared.tls, self.certificates) {
+            tls.replace(certificates);
+        }
     }
 }
 
@@ -439,6 +469,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
             post(hook::claude_code).fallback(refuse_all_but("POST")),
         );
     traced::traced(judging)
+        .route("/v1/whoami", get(whoami::answer).fallback(refuse_all_but("GET, HEAD")))
         .route("/healthz", get(health::alive).fallback(refuse_all_but("GET, HEAD")))
         .route("/readyz", get(health::ready).fallback(refuse_all_but("GET, HEAD")))
         .route("/metrics", get(metrics::answer).fallback(refuse_all_but("GET, HEAD")))

@@ -4,12 +4,15 @@ use axum::body::{Body, BodyDataStream};
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt;
 use http::header::CONTENT_LENGTH;
+use http::request::Parts;
 use http::{HeaderMap, Request};
 use tokio::sync::OwnedSemaphorePermit;
 
+use super::authentication::authenticate;
 use super::connections::Held;
 use super::encoding::{self, Encoding};
 use super::{Refusal, Shared};
+use crate::access::Scope;
 use crate::model::Caller;
 use crate::wire::Leniency;
 use crate::work::{Taken, unfolded};
@@ -40,7 +43,7 @@ pub(super) struct Permits {
 pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<Received, Refusal> {
     let (head, body) = request.into_parts();
     let mut body = body.into_data_stream();
-    let mut received = within_bounds(shared, &head.headers, &mut body).await;
+    let mut received = within_bounds(shared, &head, &mut body).await;
     if let Ok(received) = &mut received
         && head.uri.path() == super::PATH_WITH_SLASH
     {
@@ -59,12 +62,12 @@ pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<R
     received
 }
 
-async fn within_bounds(shared: &Shared, headers: &HeaderMap, body: &mut BodyDataStream) -> Result<Received, Refusal> {
+async fn within_bounds(shared: &Shared, head: &Parts, body: &mut BodyDataStream) -> Result<Received, Refusal> {
     let Checked {
         caller,
         content_type,
         encoding,
-    } = check(shared, headers)?;
+    } = check(shared, head).await?;
     // What has arrived counts as arriving until it counts as what it unfolds to.
     let arrived = shared.memory.arriving(&caller.organisation);
     let read = read(shared, body, &arrived);
@@ -123,8 +126,9 @@ async fn unpack(shared: &Shared, packed: Bytes, arrived: &Taken) -> Result<Bytes
     }
 }
 
-fn check(shared: &Shared, headers: &HeaderMap) -> Result<Checked, Refusal> {
-    let caller = shared.keyring.load().caller(headers)?;
+async fn check(shared: &Shared, head: &Parts) -> Result<Checked, Refusal> {
+    let headers = &head.headers;
+    let caller = authenticate(shared, headers, &head.extensions, Scope::Judge).await?.caller;
     let content_type = encoding::declared_as_json(headers)?;
     let encoding = Encoding::of(headers)?;
     let most = shared.settings.max_body_bytes;

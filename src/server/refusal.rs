@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
+use crate::access::{Scope, TokenFault};
 use crate::telemetry::names;
 use crate::wire::{self, RpcError};
 
@@ -16,6 +17,18 @@ pub enum Refusal {
     NoCredential,
     /// 401: the key is none that is known.
     WrongCredential,
+    /// 401: the key's time is over.
+    ExpiredCredential,
+    /// 401: the token is not accepted.
+    WrongToken(TokenFault),
+    /// 503: the keys of the token's issuer cannot be had.
+    Unverifiable,
+    /// 403: the credential speaks for another organisation than the certificate of the connection.
+    Contradictory,
+    /// 403: the credential may not be used for this.
+    MissingScope(Scope),
+    /// 403: the body says that it comes from another organisation.
+    ClaimsAnother,
     /// 403: the key's organisation is not served any more.
     OrganisationGone,
     /// 403: the request names another machine, and no key is asked for.
@@ -50,14 +63,22 @@ impl Refusal {
     /// The HTTP status.
     pub fn status(&self) -> StatusCode {
         match self {
-            Refusal::NoCredential | Refusal::WrongCredential => StatusCode::UNAUTHORIZED,
-            Refusal::OrganisationGone | Refusal::ForeignHost | Refusal::ForeignOrigin => StatusCode::FORBIDDEN,
+            Refusal::NoCredential
+            | Refusal::WrongCredential
+            | Refusal::ExpiredCredential
+            | Refusal::WrongToken(_) => StatusCode::UNAUTHORIZED,
+            Refusal::OrganisationGone
+            | Refusal::Contradictory
+            | Refusal::MissingScope(_)
+            | Refusal::ClaimsAnother
+            | Refusal::ForeignHost
+            | Refusal::ForeignOrigin => StatusCode::FORBIDDEN,
             Refusal::NotJson | Refusal::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
             Refusal::Broken | Refusal::NotGzip => StatusCode::BAD_REQUEST,
             Refusal::LimitReached(_) => StatusCode::TOO_MANY_REQUESTS,
-            Refusal::Overloaded | Refusal::Unrecorded => StatusCode::SERVICE_UNAVAILABLE,
+            Refusal::Overloaded | Refusal::Unrecorded | Refusal::Unverifiable => StatusCode::SERVICE_UNAVAILABLE,
             Refusal::NoSuchPath => StatusCode::NOT_FOUND,
             Refusal::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
         }
@@ -68,6 +89,12 @@ impl Refusal {
         match self {
             Refusal::NoCredential => "no_credential",
             Refusal::WrongCredential => "wrong_credential",
+            Refusal::ExpiredCredential => "expired_credential",
+            Refusal::WrongToken(_) => "wrong_token",
+            Refusal::Unverifiable => "unverifiable_token",
+            Refusal::Contradictory => "contradictory_credentials",
+            Refusal::MissingScope(_) => "missing_scope",
+            Refusal::ClaimsAnother => "claims_another_organisation",
             Refusal::OrganisationGone => "organisation_gone",
             Refusal::ForeignHost => "foreign_host",
             Refusal::ForeignOrigin => "foreign_origin",
@@ -92,7 +119,20 @@ impl Refusal {
                 RpcError::authentication("an API key is needed: send `Authorization: Bearer KEY` or `X-Api-Key: KEY`")
             }
             Refusal::WrongCredential => RpcError::authentication("the API key is not known here"),
-            Refusal::OrganisationGone => RpcError::authorization("the key's organisation is not served here"),
+            Refusal::OrganisationGone => RpcError::authorization("the organisation of this credential is not served here"),
+            Refusal::ExpiredCredential => RpcError::authentication("the API key has expired"),
+            Refusal::WrongToken(fault) => RpcError::authentication(format!("the token is not accepted: {fault}")),
+            Refusal::Unverifiable => RpcError::overloaded(5_000),
+            Refusal::Contradictory => {
+                RpcError::authorization("the credential and the certificate of the connection are of different organisations")
+            }
+            Refusal::MissingScope(scope) => {
+                RpcError::authorization(format!("this credential lacks the scope `{}`", scope.as_str()))
+            }
+            Refusal::ClaimsAnother => RpcError::authorization(
+                "the request names another organisation than its credential: take the user's `organization` out, or send it with \
+                 that organisation's key",
+            ),
             Refusal::ForeignHost => RpcError::authorization(
                 "no keys are configured, so only this machine is served: expected `Host: localhost` or a loopback address; to be \
                  reached by another name, give `[[organisations]]` keys",
@@ -126,8 +166,11 @@ impl Refusal {
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         match self {
-            Refusal::NoCredential | Refusal::WrongCredential => {
+            Refusal::NoCredential | Refusal::WrongCredential | Refusal::ExpiredCredential => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+            }
+            Refusal::WrongToken(_) => {
+                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer error=\"invalid_token\""));
             }
             Refusal::LimitReached(after) => {
                 headers.insert(RETRY_AFTER, HeaderValue::from(millis(*after).div_ceil(1_000)));
@@ -135,13 +178,16 @@ impl Refusal {
             Refusal::Overloaded => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
             }
-            Refusal::Unrecorded => {
+            Refusal::Unrecorded | Refusal::Unverifiable => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
             }
             Refusal::MethodNotAllowed(methods) => {
                 headers.insert(ALLOW, HeaderValue::from_static(methods));
             }
             Refusal::OrganisationGone
+            | Refusal::Contradictory
+            | Refusal::MissingScope(_)
+            | Refusal::ClaimsAnother
             | Refusal::ForeignHost
             | Refusal::ForeignOrigin
             | Refusal::NotJson

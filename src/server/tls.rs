@@ -50,10 +50,9 @@ impl Tls {
         Ok(Self(ArcSwap::new(read(settings)?)))
     }
 
-    /// Reads the files again; where one of them cannot be used, everything stays as it is.
-    pub(super) fn reload(&self, settings: &TlsSettings) -> Result<(), TlsError> {
-        self.0.store(read(settings)?);
-        Ok(())
+    /// Puts others in their place.
+    pub(super) fn replace(&self, certificates: Arc<ServerConfig>) {
+        self.0.store(certificates);
     }
 
     /// What takes the next connection.
@@ -62,7 +61,8 @@ impl Tls {
     }
 }
 
-fn read(settings: &TlsSettings) -> Result<Arc<ServerConfig>, TlsError> {
+/// Reads the files.
+pub(super) fn read(settings: &TlsSettings) -> Result<Arc<ServerConfig>, TlsError> {
     let unusable = |why: &dyn std::fmt::Display| TlsError::Unusable(why.to_string());
     let chain = certificates("certificate", &settings.certificate)?;
     let key = PrivateKeyDer::from_pem_file(&settings.key).map_err(|why| TlsError::File {

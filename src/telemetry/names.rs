@@ -44,6 +44,12 @@ pub const CACHE: &str = "guardian_cache_total";
 pub const FINDINGS: &str = "guardian_findings_total";
 /// Requests that never became a step, by `reason`: the name of the refusal, or the JSON-RPC error code.
 pub const REFUSALS: &str = "guardian_refusals_total";
+/// Fetches of the keys of issuers of tokens, by `issuer` and `outcome`: `fetched`, `failed`.
+pub const ISSUER_KEYS: &str = "guardian_issuer_keys_total";
+/// Times that the configuration was read again, by `outcome`: `changed`, `unchanged`, `broken`.
+pub const RELOADS: &str = "guardian_reloads_total";
+/// 1 while what is configured cannot be used and an earlier version stays in force, else 0.
+pub const RELOAD_BROKEN: &str = "guardian_reload_broken";
 /// Audit records that reached their destination, by `outcome`.
 pub const AUDIT_RECORDS: &str = "guardian_audit_records_total";
 /// Audit records that could not be written and are lost.
@@ -153,6 +159,15 @@ pub fn describe() {
     metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted, expired.");
     metrics::describe_counter!(FINDINGS, "Findings, by family and treatment.");
     metrics::describe_counter!(REFUSALS, "Requests that never became a step, by reason.");
+    metrics::describe_counter!(
+        ISSUER_KEYS,
+        "Fetches of the keys of issuers of tokens, by issuer and outcome."
+    );
+    metrics::describe_counter!(RELOADS, "Times that the configuration was read again, by outcome.");
+    metrics::describe_gauge!(
+        RELOAD_BROKEN,
+        "1 while what is configured cannot be used and an earlier version stays in force."
+    );
     metrics::describe_counter!(AUDIT_RECORDS, "Audit records written, by outcome.");
     metrics::describe_counter!(AUDIT_LOST, "Audit records that could not be written and are lost.");
     metrics::describe_gauge!(

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use aos_guardian::access::Keyring;
 use aos_guardian::config::ConfigFile;
 use aos_guardian::server::{Control, Server, TlsSettings};
 use aos_guardian::{app, audit};
@@ -39,7 +40,7 @@ async fn https(pair: &Pair, more: &str) -> Https {
         .resolve("t", folder.path())
         .unwrap();
     let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off).unwrap());
-    let keyring = app::keyring(&config);
+    let keyring = app::keyring(&config).unwrap();
     let server = Server::bind(config.server.clone(), config.wire, guardian, keyring).unwrap();
     let (url, control) = (format!("https://{}/", server.address()), server.control());
     tokio::spawn(server.run());
@@ -123,20 +124,17 @@ async fn certificates_change_without_an_end_to_what_stands_and_not_for_broken_on
     let standing = client(&first, None);
     posted(&standing, &server.url).await.unwrap();
     std::fs::write(&server.settings.certificate, "no certificate").unwrap();
-    let error = server
-        .control
-        .reload_tls(Some(&server.settings))
-        .unwrap_err()
-        .to_string();
+    let prepare = |tls| server.control.prepare(Keyring::default(), tls);
+    let error = prepare(Some(&server.settings)).err().unwrap().to_string();
     assert!(
         error.contains("`tls.certificate`") && error.contains("server.pem"),
         "{error}"
     );
     posted(&client(&first, None), &server.url).await.unwrap();
     write(server.folder.path(), &second.pair());
-    server.control.reload_tls(Some(&server.settings)).unwrap();
+    prepare(Some(&server.settings)).unwrap().put_in_force();
     posted(&standing, &server.url).await.unwrap();
     posted(&client(&second, None), &server.url).await.unwrap();
     assert!(posted(&client(&first, None), &server.url).await.is_err());
-    assert!(server.control.reload_tls(None).is_err());
+    assert!(prepare(None).is_err());
 }

@@ -92,7 +92,7 @@ fn an_open_address_without_keys_is_refused_unless_asked_for() {
             config.server.clone(),
             config.wire,
             guardian.into(),
-            app::keyring(&config),
+            app::keyring(&config).unwrap(),
         )
     };
     let error = bind("listen = \"0.0.0.0:0\"").err().unwrap().to_string();
@@ -144,7 +144,8 @@ async fn keys_are_replaced_while_it_runs() {
         .unwrap()
         .resolve("t", std::path::Path::new("."))
         .unwrap();
-    guardian.control.replace_keyring(app::keyring(&config)).unwrap();
+    let prepared = guardian.control.prepare(app::keyring(&config).unwrap(), None);
+    prepared.unwrap().put_in_force();
     assert_eq!(guardian.post_as(ACME, &request).await.status, 401);
     assert_eq!(guardian.post_as("acme-key-of-tomorrow", &request).await.status, 200);
 }

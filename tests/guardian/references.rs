@@ -36,6 +36,7 @@ fn papers() -> [Papers; 2] {
                 "nats = \"nats://127.0.0.1:4222\"",
                 "file = \"events.jsonl\"",
                 "on_deny = \"replace\"",
+                "organisation = \"globex\"",
             ],
         },
         Papers {

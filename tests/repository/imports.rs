@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("telemetry", &[]),
+    ("access", &["model", "telemetry"]),
     ("shared", &["telemetry"]),
     ("work", &["model"]),
     ("wire", &["model"]),
@@ -51,9 +52,12 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "work",
         ],
     ),
-    ("gateway", &["model", "wire", "pipeline", "telemetry", "work"]),
+    ("gateway", &["access", "model", "wire", "pipeline", "telemetry", "work"]),
     ("hook", &["model", "wire", "pipeline"]),
-    ("server", &["model", "wire", "pipeline", "hook", "telemetry", "work"]),
+    (
+        "server",
+        &["access", "model", "wire", "pipeline", "hook", "telemetry", "work"],
+    ),
     (
         "eval",
         &["model", "wire", "policy", "prompt", "llm", "judge", "local", "pipeline"],
@@ -62,6 +66,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     (
         "config",
         &[
+            "access",
             "model",
             "telemetry",
             "wire",
@@ -87,6 +92,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "app",
         &[
             "config",
+            "access",
             "model",
             "telemetry",
             "wire",
@@ -109,10 +115,25 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "reload",
+        &[
+            "access",
+            "app",
+            "audit",
+            "config",
+            "gateway",
+            "pipeline",
+            "server",
+            "telemetry",
+        ],
+    ),
+    (
         "cli",
         &[
             "app",
             "config",
+            "access",
+            "reload",
             "model",
             "telemetry",
             "wire",

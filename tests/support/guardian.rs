@@ -126,11 +126,11 @@ impl TestGuardian {
             config.server.clone(),
             config.wire,
             Arc::clone(&guardian),
-            app::keyring(&config),
+            app::keyring(&config).unwrap(),
         )
         .unwrap();
         let (address, control) = (server.address(), server.control());
-        let gateways = Gateways::bind(&config.gateways, address, &guardian, server.memory()).unwrap();
+        let gateways = Gateways::bind(&config.gateways, address, &guardian, server.memory(), server.keyring()).unwrap();
         let (server, gateways) = (server.besides(gateways.router()), gateways.reload());
         tokio::spawn(server.run());
         Self {

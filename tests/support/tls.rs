@@ -60,6 +60,26 @@ impl Authority {
         }
     }
 
+    /// A certificate of this authority for a client of this common name, with `dns:` and `uri:` names.
+    #[allow(dead_code, reason = "not every suite has clients with names")]
+    pub fn pair_named(&self, name: &str, alternative: &[&str]) -> Pair {
+        let key = KeyPair::generate().unwrap();
+        let mut params = CertificateParams::default();
+        params.distinguished_name.push(rcgen::DnType::CommonName, name);
+        params.subject_alt_names = alternative
+            .iter()
+            .map(|name| match name.split_once(':').unwrap() {
+                ("dns", name) => rcgen::SanType::DnsName(name.try_into().unwrap()),
+                (_, uri) => rcgen::SanType::URI(uri.try_into().unwrap()),
+            })
+            .collect();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        Pair {
+            certificate: pem("CERTIFICATE", certificate.der()),
+            key: pem("PRIVATE KEY", &key.serialize_der()),
+        }
+    }
+
     /// A server with a certificate of this authority that hands everything on to another.
     pub async fn before(&self, endpoint: SocketAddr) -> Front {
         let key = KeyPair::generate().unwrap();

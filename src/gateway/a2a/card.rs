@@ -252,7 +252,7 @@ fn replace_security(route: &Route, card: &mut Json) {
     for name in ["securitySchemes", "security", "securityRequirements"] {
         card.remove(name);
     }
-    if route.settings.client_keys.is_empty() {
+    if !route.settings.asks_for_credentials() {
         return;
     }
     if is_v1 {

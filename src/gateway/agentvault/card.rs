@@ -131,7 +131,7 @@ pub(in crate::gateway) fn auth_schemes(route: &Route) -> serde_json::Value {
             "scheme": "oauth2", "tokenUrl": token_url, "scopes": [], "service_identifier": service,
             "description": "Client credentials: the name of the gateway, and one of its keys.",
         }, bearer])
-    } else if route.settings.client_keys.is_empty() {
+    } else if !route.settings.asks_for_credentials() {
         json!([{"scheme": "none"}])
     } else {
         json!([{"scheme": "apiKey", "service_identifier": service, "description": "A key of this gateway."}, bearer])

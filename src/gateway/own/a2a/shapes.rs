@@ -169,7 +169,7 @@ pub(super) fn card(route: &Route) -> Value {
         "defaultInputModes": ["application/json", "text/plain"], "defaultOutputModes": ["application/json", "text/plain"],
         "skills": [skill("judge-step", "Judge a step", JUDGE_STEP), skill("judge-trace", "Judge a trace", JUDGE_TRACE)],
     });
-    if let (false, Some(members)) = (route.settings.client_keys.is_empty(), card.as_object_mut()) {
+    if let (true, Some(members)) = (route.settings.asks_for_credentials(), card.as_object_mut()) {
         let scheme = json!({"guardianKey": {
             "type": "apiKey", "in": "header", "name": "X-Guardian-Key",
             "apiKeySecurityScheme": {"location": "header", "name": "X-Guardian-Key"},

@@ -1,0 +1,213 @@
+//! The accepted credentials.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+
+use super::certificate::{CertificateRule, Names};
+use super::oidc::{Issuer, Settings, SettingsError, TokenFault, issuer_of};
+use super::scope::Scopes;
+use crate::model::{Caller, OrganisationId};
+
+/// The keyring in force; a reload puts another one in its place.
+pub type LiveKeyring = Arc<ArcSwap<Keyring>>;
+
+/// A caller, and what it may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// Who it is.
+    pub caller: Caller,
+    /// What it may do.
+    pub scopes: Scopes,
+    /// When its credential ends; `None`: when it is taken away.
+    pub expires: Option<Timestamp>,
+}
+
+/// An accepted API key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Its SHA-256 hash.
+    pub digest: [u8; 32],
+    /// What it is called in records and limits.
+    pub name: String,
+    /// What it may be used for.
+    pub scopes: Scopes,
+    /// When it ends.
+    pub expires: Option<Timestamp>,
+}
+
+/// Why a credential is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Denied {
+    /// There is none.
+    Missing,
+    /// It is none that is known.
+    Unknown,
+    /// Its time is over.
+    Expired,
+    /// It is a token that is not accepted.
+    Token(TokenFault),
+    /// It is a token, and the keys of its issuer cannot be had.
+    Unverifiable,
+    /// The key or token speaks for another organisation than the certificate of the connection, or the certificate for several.
+    Contradictory,
+}
+
+/// The accepted credentials. Empty: none is asked for.
+///
+/// Looking up a hash tells an attacker nothing by its timing: what it compares is not what was sent.
+#[derive(Debug, Default)]
+pub struct Keyring {
+    keys: HashMap<[u8; 32], Identity>,
+    issuers: Vec<Arc<Issuer>>,
+    certificates: Vec<CertificateRule>,
+}
+
+impl Keyring {
+    /// Adds a key of an organisation.
+    pub fn insert(&mut self, key: Key, organisation: OrganisationId) {
+        let identity = Identity {
+            caller: Caller {
+                organisation,
+                name: key.name,
+            },
+            scopes: key.scopes,
+            expires: key.expires,
+        };
+        self.keys.insert(key.digest, identity);
+    }
+
+    /// Adds an issuer of tokens.
+    ///
+    /// # Errors
+    ///
+    /// When its authorities cannot be used.
+    pub fn trust(&mut self, settings: Settings) -> Result<(), SettingsError> {
+        self.issuers.push(Issuer::new(settings)?);
+        Ok(())
+    }
+
+    /// Adds a name in client certificates.
+    pub fn recognise(&mut self, rule: CertificateRule) {
+        self.certificates.push(rule);
+    }
+
+    /// Whether no credential is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty() && self.issuers.is_empty() && self.certificates.is_empty()
+    }
+
+    /// The same, with what issuers under the same settings are known to sign with.
+    #[must_use]
+    pub fn after(mut self, before: &Self) -> Self {
+        for issuer in &mut self.issuers {
+            let same = before.issuers.iter().find(|known| known.settings() == issuer.settings());
+            if let Some(known) = same {
+                *issuer = Arc::clone(known);
+            }
+        }
+        self
+    }
+
+    /// Fetches the keys of issuers before the first token comes.
+    pub fn warm_up(&self) {
+        for issuer in &self.issuers {
+            let issuer = Arc::clone(issuer);
+            tokio::spawn(async move { issuer.warm_up().await });
+        }
+    }
+
+    /// The names of keys, by organisation: what changed is told by them.
+    pub fn key_names(&self) -> impl Iterator<Item = (&OrganisationId, &str)> {
+        let callers = self.keys.values().map(|identity| &identity.caller);
+        callers.map(|caller| (&caller.organisation, caller.name.as_str()))
+    }
+
+    /// Whose credential a request shows: in its headers, or in the handshake of its connection.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`].
+    pub async fn identify(&self, headers: &HeaderMap, certificate: Option<&Names>) -> Result<Identity, Denied> {
+        let certified = self.certified(certificate)?;
+        let Some(shown) = presented(headers) else {
+            return certified.ok_or(Denied::Missing);
+        };
+        let identity = self.of_text(shown).await?;
+        match certified {
+            Some(other) if other.caller.organisation != identity.caller.organisation => Err(Denied::Contradictory),
+            Some(_) | None => Ok(identity),
+        }
+    }
+
+    /// Whose key or token a text is.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied`].
+    pub async fn of_text(&self, shown: &[u8]) -> Result<Identity, Denied> {
+        let digest: [u8; 32] = Sha256::digest(shown).into();
+        if let Some(identity) = self.keys.get(&digest) {
+            return match identity.expires {
+                Some(end) if end <= Timestamp::now() => Err(Denied::Expired),
+                Some(_) | None => Ok(identity.clone()),
+            };
+        }
+        self.of_token(shown).await
+    }
+
+    /// Whose token a text is.
+    ///
+    /// # Errors
+    ///
+    /// [`Denied::Unknown`] where it is none, or no issuer is trusted.
+    pub async fn of_token(&self, shown: &[u8]) -> Result<Identity, Denied> {
+        if self.issuers.is_empty() || shown.iter().filter(|byte| **byte == b'.').count() != 2 {
+            return Err(Denied::Unknown);
+        }
+        let named = issuer_of(shown).map_err(Denied::Token)?;
+        let issuer = self.issuers.iter().find(|issuer| issuer.settings().issuer == named);
+        let issuer = issuer.ok_or(Denied::Token(TokenFault::Issuer))?;
+        issuer.identify(shown).await
+    }
+
+    /// Whose certificate it is; `None` where no rule fits.
+    fn certified(&self, certificate: Option<&Names>) -> Result<Option<Identity>, Denied> {
+        let Some(names) = certificate else { return Ok(None) };
+        let mut found: Option<Identity> = None;
+        for rule in &self.certificates {
+            let Some(name) = rule.fits(names) else { continue };
+            match &found {
+                None => {
+                    found = Some(Identity {
+                        caller: Caller {
+                            organisation: rule.organisation().clone(),
+                            name: format!("certificate:{name}"),
+                        },
+                        scopes: Scopes::JUDGE,
+                        expires: None,
+                    });
+                }
+                Some(other) if other.caller.organisation == *rule.organisation() => {}
+                Some(_) => return Err(Denied::Contradictory),
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// The key or token of `Authorization: Bearer KEY`, else of `X-Api-Key: KEY`. An empty one is none, whatever hash is configured.
+pub fn presented(headers: &HeaderMap) -> Option<&[u8]> {
+    let bearer = headers.get(AUTHORIZATION).and_then(|value| {
+        let (scheme, key) = value.as_bytes().split_at_checked("bearer ".len())?;
+        scheme.eq_ignore_ascii_case(b"bearer ").then_some(key)
+    });
+    let header = headers.get("x-api-key").map(http::HeaderValue::as_bytes);
+    let keys = [bearer, header].into_iter().flatten().map(<[u8]>::trim_ascii);
+    keys.into_iter().find(|key| !key.is_empty())
+}

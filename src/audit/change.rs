@@ -1,0 +1,45 @@
+//! The record of a change: what came into force, for whom, and by what. It stands among the records of steps and has no `decision_id`.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+/// What changed for one organisation, or for the whole server where `organisation` is empty.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Change {
+    /// When it came into force.
+    pub time: String,
+    /// `change`.
+    pub kind: &'static str,
+    /// Whose.
+    pub organisation: String,
+    /// What made it: `file watch`, `SIGHUP`, or a command and its user.
+    pub caller: String,
+    /// The policy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub policy: Option<Versions>,
+    /// The prompts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompts: Option<Versions>,
+    /// Names of keys that came.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub keys_added: BTreeSet<String>,
+    /// Names of keys that went.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub keys_removed: BTreeSet<String>,
+    /// What else differs, by the section of the configuration.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub settings: Vec<&'static str>,
+    /// Files that differ, each with the user that owns it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+}
+
+/// The versions before and after; `None` where there was or is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Versions {
+    /// Before.
+    pub from: Option<String>,
+    /// After.
+    pub to: Option<String>,
+}

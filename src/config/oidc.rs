@@ -1,0 +1,215 @@
+//! `[oidc]`: issuers of access tokens.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use url::Url;
+
+use super::file::ConfigFile;
+use super::settings::Reader;
+use super::{ConfigError, Keys};
+use crate::access::{ALGORITHMS, Algorithm, KeySource, OrganisationSource, Settings};
+use crate::model::OrganisationId;
+
+/// Issuers that are trusted at most.
+const MAX_ISSUERS: usize = 16;
+/// What may sign where nothing is said.
+const USUAL: [Algorithm; 3] = [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA];
+
+/// An issuer.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct OidcSection {
+    pub(super) issuer: Option<String>,
+    pub(super) audience: Option<String>,
+    pub(super) audiences: Vec<String>,
+    pub(super) name: Option<String>,
+    pub(super) jwks_url: Option<String>,
+    pub(super) algorithms: Option<Vec<String>>,
+    pub(super) organisation_claim: Option<String>,
+    pub(super) organisation: Option<String>,
+    pub(super) caller_claim: Option<String>,
+    pub(super) scope_claim: Option<String>,
+    pub(super) leeway_seconds: Option<u64>,
+    pub(super) refresh_seconds: Option<u64>,
+    pub(super) max_stale_seconds: Option<u64>,
+    pub(super) unknown_key_seconds: Option<u64>,
+    pub(super) ca_file: Option<String>,
+}
+
+/// `[oidc]`, or `[[oidc]]` for several issuers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OidcSections(pub(super) Vec<OidcSection>);
+
+impl<'de> Deserialize<'de> for OidcSections {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrSeveral;
+        impl<'de> Visitor<'de> for OneOrSeveral {
+            type Value = OidcSections;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a section `[oidc]`, or several `[[oidc]]`")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let one = OidcSection::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(OidcSections(vec![one]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(OidcSections)
+            }
+        }
+        deserializer.deserialize_any(OneOrSeveral)
+    }
+}
+
+impl Reader<'_> {
+    /// Every issuer.
+    pub(super) fn oidc(&self, file: &ConfigFile, organisations: &[OrganisationId]) -> Result<Vec<Settings>, ConfigError> {
+        let sections = &file.oidc.0;
+        if sections.is_empty() {
+            return Ok(Vec::new());
+        }
+        if file.organisations.is_empty() {
+            return Err(self.wrong("oidc", "tokens speak for organisations: expected at least one of `[[organisations]]`"));
+        }
+        if sections.len() > MAX_ISSUERS {
+            return Err(self.wrong("oidc", format!("expected at most {MAX_ISSUERS} issuers, found {}", sections.len())));
+        }
+        let plain_http = file.allow_plain_http == Some(true);
+        let mut issuers: Vec<Settings> = Vec::new();
+        for (index, section) in sections.iter().enumerate() {
+            let at = |key: &str| match sections.len() {
+                1 => format!("oidc.{key}"),
+                _ => format!("oidc[{index}].{key}"),
+            };
+            let issuer = self.issuer(section, &at, organisations, plain_http)?;
+            if issuers.iter().any(|other| other.issuer == issuer.issuer) {
+                return Err(self.wrong(&at("issuer"), "is there twice: name its audiences in `audiences`"));
+            }
+            if issuers.iter().any(|other| other.name == issuer.name) {
+                return Err(self.wrong(&at("name"), format!("`{}` is the name of another issuer", issuer.name)));
+            }
+            issuers.push(issuer);
+        }
+        Ok(issuers)
+    }
+
+    fn issuer(
+        &self,
+        section: &OidcSection,
+        at: &dyn Fn(&str) -> String,
+        organisations: &[OrganisationId],
+        plain_http: bool,
+    ) -> Result<Settings, ConfigError> {
+        let issuer = section.issuer.as_deref().unwrap_or_default();
+        let url = self.key_url(issuer, &at("issuer"), plain_http)?;
+        let audiences: Vec<String> = section.audience.iter().chain(&section.audiences).cloned().collect();
+        if audiences.is_empty() || audiences.iter().any(|audience| audience.trim().is_empty()) {
+            let why = "is needed: what the issuer writes into `aud` of tokens for this guardian";
+            return Err(self.wrong(&at("audience"), why));
+        }
+        let keys = match &section.jwks_url {
+            Some(text) => KeySource::Url(self.key_url(text, &at("jwks_url"), plain_http)?),
+            None => KeySource::Discovery(self.key_url(
+                &format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/')),
+                &at("issuer"),
+                plain_http,
+            )?),
+        };
+        let seconds = |key: &str, given: Option<u64>, default, most| {
+            let seconds = self.number(&at(key), given, default, 1..=most)?;
+            Ok::<_, ConfigError>(Duration::from_secs(seconds))
+        };
+        let claim = |key: &str, given: &Option<String>, default: &str| match given.as_deref().map(str::trim) {
+            Some("") => Err(self.wrong(&at(key), "expected the name of a claim, or a JSON Pointer such as `/org/id`")),
+            given => Ok(given.unwrap_or(default).to_owned()),
+        };
+        let name = section.name.as_deref().or(url.host_str()).unwrap_or_default();
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+        if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
+            return Err(self.wrong(&at("name"), format!("expected 1 to 64 of `a-z A-Z 0-9 - _ .`, found `{name}`")));
+        }
+        Ok(Settings {
+            name: name.to_owned(),
+            issuer: issuer.to_owned(),
+            audiences,
+            keys,
+            algorithms: self.algorithms(section, at)?,
+            organisation: match (&section.organisation, &section.organisation_claim) {
+                (Some(_), Some(_)) => {
+                    let why = "expected this or `organisation_claim`, not both";
+                    return Err(self.wrong(&at("organisation"), why));
+                }
+                (Some(id), None) => match organisations.iter().find(|known| known.as_str() == id) {
+                    Some(known) => OrganisationSource::Fixed(known.clone()),
+                    None => return Err(self.wrong(&at("organisation"), format!("`{id}` is none of the organisations"))),
+                },
+                (None, given) => OrganisationSource::Claim(claim("organisation_claim", given, "organisation")?),
+            },
+            caller_claim: claim("caller_claim", &section.caller_claim, "sub")?,
+            scope_claim: match &section.scope_claim {
+                None => None,
+                given => Some(claim("scope_claim", given, "scope")?),
+            },
+            leeway: Duration::from_secs(self.number(
+                &at("leeway_seconds"),
+                section.leeway_seconds,
+                30,
+                0..=300,
+            )?),
+            refresh: seconds("refresh_seconds", section.refresh_seconds, 300, 86_400)?,
+            max_stale: seconds("max_stale_seconds", section.max_stale_seconds, 14_400, 7 * 86_400)?,
+            min_refetch: seconds("unknown_key_seconds", section.unknown_key_seconds, 10, 3_600)?,
+            ca: match &section.ca_file {
+                None => None,
+                Some(file) => {
+                    let path = self.path(file);
+                    match std::fs::read(&path) {
+                        Ok(pem) => Some(pem),
+                        Err(_) if self.keys == Keys::Unneeded => None,
+                        Err(why) => {
+                            let why = format!("{}: cannot be read: {why}", path.display());
+                            return Err(self.wrong(&at("ca_file"), why));
+                        }
+                    }
+                }
+            },
+        })
+    }
+
+    fn algorithms(&self, section: &OidcSection, at: &dyn Fn(&str) -> String) -> Result<Vec<Algorithm>, ConfigError> {
+        let Some(names) = &section.algorithms else {
+            return Ok(USUAL.to_vec());
+        };
+        if names.is_empty() {
+            return Err(self.wrong(&at("algorithms"), "expected at least one algorithm"));
+        }
+        let known = |(index, name): (usize, &String)| self.one_of(&at(&format!("algorithms[{index}]")), name, ALGORITHMS);
+        names.iter().enumerate().map(known).collect()
+    }
+
+    /// An address from which keys may come: whoever could change what is read there could sign tokens.
+    fn key_url(&self, text: &str, at: &str, plain_http: bool) -> Result<Url, ConfigError> {
+        let expected = || {
+            let why = "expected an address that begins with `https://`, or one on this machine (`allow_plain_http` lets others be)";
+            self.wrong(at, format!("{why}, found `{text}`"))
+        };
+        let url = Url::parse(text).map_err(|_| expected())?;
+        let here = match url.host() {
+            Some(url::Host::Domain(name)) => name == "localhost",
+            Some(url::Host::Ipv4(address)) => address.is_loopback(),
+            Some(url::Host::Ipv6(address)) => address.is_loopback(),
+            None => return Err(expected()),
+        };
+        let plain = url.username().is_empty() && url.password().is_none() && url.fragment().is_none();
+        match url.scheme() {
+            "https" if plain => Ok(url),
+            "http" if plain && (here || plain_http) => Ok(url),
+            _ => Err(expected()),
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! Reload: what is configured takes effect while the server runs, whole or not at all.
+//!
+//! ```text
+//! SIGHUP ───────┐
+//! file watch ───┴▶ read everything ─▶ files still the same? ─▶ prepare ─▶ put in force ─▶ record who changed what
+//!                       └─ an error: nothing changes; log, metric and /readyz say where it is
+//! ```
+//!
+//! INVARIANT: nothing is put in force before everything is known to be in order, and everything was read while no file changed.
+
+mod describe;
+mod snapshot;
+mod watch;
+mod watched;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+pub use watch::watch;
+
+use snapshot::Snapshot;
+use watched::{Fingerprint, Watched};
+
+use crate::app::{self, AppError};
+use crate::audit;
+use crate::config::{self, Config, ConfigError};
+use crate::gateway::{self, GatewayError};
+use crate::pipeline::{Guardian, Organisations};
+use crate::server::{Control, Prepared, ServerError};
+use crate::telemetry::names;
+
+/// What is reloaded.
+pub struct Parts {
+    /// The file of the configuration; `None`: there is none.
+    pub file: Option<PathBuf>,
+    /// The address of the command line, over the configured one.
+    pub listen: Option<SocketAddr>,
+    /// The configuration that the server was started with.
+    pub started_with: Config,
+    /// The guardian.
+    pub guardian: Arc<Guardian>,
+    /// The server.
+    pub control: Control,
+    /// Its gateways.
+    pub gateways: gateway::Reload,
+}
+
+/// Reads the configuration again, and puts it in force.
+pub struct Reloader {
+    parts: Parts,
+    state: Mutex<State>,
+}
+
+/// What is in force.
+struct State {
+    snapshot: Snapshot,
+    /// The files, and what stood in them when they were read last, whether it could be used or not.
+    watched: Watched,
+    files: Fingerprint,
+    /// What stood in them when what is in force was read.
+    files_in_force: Fingerprint,
+}
+
+/// How a reload ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Something else is in force now.
+    Changed,
+    /// All is as it was.
+    Unchanged,
+    /// What is configured cannot be used: the version of before stays.
+    Broken,
+}
+
+impl Outcome {
+    /// The name in metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Changed => "changed",
+            Outcome::Unchanged => "unchanged",
+            Outcome::Broken => "broken",
+        }
+    }
+}
+
+/// Why a configuration cannot be put in force.
+#[derive(Debug, thiserror::Error)]
+pub enum ReloadError {
+    /// The configuration itself.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// A policy, a template, an issuer.
+    #[error(transparent)]
+    App(#[from] AppError),
+    /// A gateway.
+    #[error(transparent)]
+    Gateway(#[from] GatewayError),
+    /// Keys or certificates.
+    #[error(transparent)]
+    Server(#[from] ServerError),
+    /// Files change faster than they can be read.
+    #[error("the files of the configuration changed while they were read")]
+    Restless,
+}
+
+/// Everything that a reload puts in force.
+struct Fresh {
+    config: Config,
+    organisations: Organisations,
+    prepared: Prepared,
+    gateways: gateway::Renewed,
+    snapshot: Snapshot,
+}
+
+/// Times that files are read again because they changed meanwhile.
+const MAX_READS: usize = 5;
+const BETWEEN_READS: Duration = Duration::from_millis(20);
+
+impl Reloader {
+    /// For a server that has just been started.
+    ///
+    /// # Errors
+    ///
+    /// When what it was started with cannot be read again.
+    pub fn new(parts: Parts) -> Result<Self, AppError> {
+        let config = &parts.started_with;
+        let organisations = app::organisations(config)?;
+        let snapshot = Snapshot::of(config, &organisations, &app::keyring(config)?);
+        let watched = Watched::of(parts.file.as_deref(), config);
+        let files = watched.fingerprint();
+        metrics::gauge!(names::RELOAD_BROKEN).set(0.0);
+        let state = State {
+            snapshot,
+            watched,
+            files_in_force: files.clone(),
+            files,
+        };
+        keep_policies(config, &organisations);
+        for (organisation, version) in state.snapshot.policies() {
+            note_in_force(config, organisation, version, "start");
+        }
+        Ok(Self {
+            state: Mutex::new(state),
+            parts,
+        })
+    }
+
+    /// Reads everything again and puts it in force; `by` says who asks for it.
+    pub fn reload(&self, by: &str) -> Outcome {
+        let mut state = self.state();
+        let outcome = match self.read(&mut state) {
+            Ok(fresh) => {
+                self.parts.control.report_broken(None);
+                metrics::gauge!(names::RELOAD_BROKEN).set(0.0);
+                self.put_in_force(&mut state, fresh, by)
+            }
+            Err(error) => {
+                let told = describe::one_line(&error);
+                tracing::error!("not reloaded, the old configuration stays: {told}");
+                self.parts.control.report_broken(Some(&told));
+                metrics::gauge!(names::RELOAD_BROKEN).set(1.0);
+                Outcome::Broken
+            }
+        };
+        metrics::counter!(names::RELOADS, "outcome" => outcome.as_str()).increment(1);
+        outcome
+    }
+
+    /// Everything, read while nothing changed.
+    fn read(&self, state: &mut State) -> Result<Fresh, ReloadError> {
+        let file = self.parts.file.as_deref();
+        for _ in 0..MAX_READS {
+            if let Ok(config) = config::load_with(file, config::Keys::Unneeded) {
+                state.watched = Watched::of(file, &config);
+            }
+            state.files = state.watched.fingerprint();
+            let fresh = self.read_once();
+            if fresh.is_err() {
+                // What is wrong may be half of an edit.
+                std::thread::sleep(BETWEEN_READS);
+            }
+            if state.watched.fingerprint() == state.files {
+                return fresh;
+            }
+        }
+        Err(ReloadError::Restless)
+    }
+
+    fn read_once(&self) -> Result<Fresh, ReloadError> {
+        let mut config = config::load(self.parts.file.as_deref())?;
+        if let Some(listen) = self.parts.listen {
+            config.server.listen = listen;
+        }
+        let started = &self.parts.started_with.server.tls;
+        let tls = match (started, &config.server.tls) {
+            (Some(_), Some(tls)) => Some(tls),
+            // It comes or goes with the next start.
+            (started, _) => started.as_ref(),
+        };
+        let organisations = app::organisations(&config)?;
+        let keyring = app::keyring(&config)?;
+        let snapshot = Snapshot::of(&config, &organisations, &keyring);
+        Ok(Fresh {
+            gateways: self.parts.gateways.prepare(&config.gateways)?,
+            prepared: self.parts.control.prepare(keyring, tls)?,
+            organisations,
+            snapshot,
+            config,
+        })
+    }
+
+    fn put_in_force(&self, state: &mut State, fresh: Fresh, by: &str) -> Outcome {
+        let files = state.files.changed_since(&state.files_in_force);
+        let mut changes = fresh.snapshot.changes_since(&state.snapshot);
+        keep_policies(&fresh.config, &fresh.organisations);
+        self.parts.guardian.replace_organisations(fresh.organisations);
+        fresh.prepared.put_in_force();
+        for gateway in fresh.gateways.put_in_force() {
+            tracing::warn!(gateway, "a gateway at a new place: it begins with the next start");
+        }
+        if !fresh.config.starts_like(&self.parts.started_with) {
+            tracing::warn!("other settings have changed too: they take effect with the next start");
+        }
+        state.snapshot = fresh.snapshot;
+        state.files_in_force = state.files.clone();
+        let outcome = if changes.is_empty() && files.is_empty() {
+            Outcome::Unchanged
+        } else {
+            Outcome::Changed
+        };
+        let time = jiff::Timestamp::now().to_string();
+        for change in &mut changes {
+            change.time.clone_from(&time);
+            change.files.clone_from(&files);
+            let version = change.policy.as_ref().and_then(|policy| policy.to.clone());
+            let told = version.and_then(|version| note_in_force(&fresh.config, &change.organisation, &version, by));
+            change.caller = told.unwrap_or_else(|| by.to_owned());
+            self.parts.guardian.record_change(change);
+        }
+        tracing::info!(
+            by,
+            changes = changes.len(),
+            "organisations, policies, prompts, keys, certificates and gateways were read again: {}",
+            outcome.as_str()
+        );
+        outcome
+    }
+
+    /// The files that are watched now, and what stood in them when they were read last.
+    fn seen(&self) -> (Watched, Fingerprint) {
+        let state = self.state();
+        (state.watched.clone(), state.files.clone())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Writes down which policies are in force, beside the audit file.
+fn keep_policies(config: &Config, organisations: &Organisations) {
+    let Some(folder) = config.audit.as_ref().and_then(audit::policy_folder) else {
+        return;
+    };
+    let in_force = organisations.ids().filter_map(|id| organisations.get(id));
+    let policies: Vec<_> = in_force.map(|organisation| Arc::clone(&organisation.policy)).collect();
+    let texts = policies
+        .iter()
+        .map(|policy| (policy.version.as_str(), policy.source.as_str()));
+    if let Err(error) = audit::keep_policies(&folder, texts) {
+        tracing::warn!(folder = %folder.display(), %error, "the policies in force could not be written down");
+    }
+}
+
+/// Notes that a version came into force; gives back who said beforehand that it would.
+fn note_in_force(config: &Config, organisation: &str, version: &str, by: &str) -> Option<String> {
+    let folder = config.audit.as_ref().and_then(audit::policy_folder)?;
+    let noted = audit::note_policy(&folder, organisation, version, by);
+    noted
+        .inspect_err(|error| {
+            tracing::warn!(folder = %folder.display(), %error, "the history of policies could not be written");
+        })
+        .ok()
+        .flatten()
+}

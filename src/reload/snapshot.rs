@@ -1,0 +1,106 @@
+//! What is in force, by what can be told of it, and what another state differs in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::access::Keyring;
+use crate::audit::{Change, Versions};
+use crate::config::Config;
+use crate::pipeline::Organisations;
+
+/// Versions and names; no keys, no texts.
+pub(super) struct Snapshot {
+    organisations: BTreeMap<String, InForce>,
+    gateways: String,
+    issuers: String,
+    certificates: String,
+}
+
+#[derive(Default)]
+struct InForce {
+    policy: Option<String>,
+    prompts: Option<String>,
+    keys: BTreeSet<String>,
+    settings: String,
+}
+
+impl Snapshot {
+    pub(super) fn of(config: &Config, organisations: &Organisations, keyring: &Keyring) -> Self {
+        let mut known: BTreeMap<String, InForce> = BTreeMap::new();
+        for organisation in organisations.ids().filter_map(|id| organisations.get(id)) {
+            let in_force = known.entry(organisation.id.as_str().to_owned()).or_default();
+            in_force.policy = Some(organisation.policy.version.clone());
+            in_force.prompts = Some(organisation.prompts.version().to_owned());
+        }
+        for settings in &config.organisations {
+            let in_force = known.entry(settings.id.as_str().to_owned()).or_default();
+            in_force.settings = format!(
+                "{:?} {:?} {:?} {:?}",
+                settings.mode, settings.allowance, settings.local_judge, settings.certificates
+            );
+        }
+        for (organisation, key) in keyring.key_names() {
+            let in_force = known.entry(organisation.as_str().to_owned()).or_default();
+            in_force.keys.insert(key.to_owned());
+        }
+        let tls = config.server.tls.as_ref();
+        let certificate = tls.and_then(|tls| std::fs::read(&tls.certificate).ok());
+        Self {
+            organisations: known,
+            gateways: format!("{:?}", config.gateways),
+            issuers: format!("{:?}", config.oidc),
+            certificates: format!("{:?} {:?}", tls, certificate.as_deref().map(blake3::hash)),
+        }
+    }
+
+    /// Which policy each organisation has.
+    pub(super) fn policies(&self) -> impl Iterator<Item = (&str, &str)> {
+        let organisations = self.organisations.iter();
+        organisations.filter_map(|(id, in_force)| Some((id.as_str(), in_force.policy.as_deref()?)))
+    }
+
+    /// What differs, one change for each organisation and one for the server; time and author are left out.
+    pub(super) fn changes_since(&self, before: &Self) -> Vec<Change> {
+        let nothing = InForce::default();
+        let ids: BTreeSet<&String> = self.organisations.keys().chain(before.organisations.keys()).collect();
+        let mut changes = Vec::new();
+        for id in ids {
+            let old = before.organisations.get(id).unwrap_or(&nothing);
+            let new = self.organisations.get(id).unwrap_or(&nothing);
+            let versions = |from: &Option<String>, to: &Option<String>| {
+                (from != to).then(|| Versions {
+                    from: from.clone(),
+                    to: to.clone(),
+                })
+            };
+            let change = Change {
+                kind: "change",
+                organisation: id.clone(),
+                policy: versions(&old.policy, &new.policy),
+                prompts: versions(&old.prompts, &new.prompts),
+                keys_added: new.keys.difference(&old.keys).cloned().collect(),
+                keys_removed: old.keys.difference(&new.keys).cloned().collect(),
+                settings: (old.settings != new.settings).then_some("organisations").into_iter().collect(),
+                ..Change::default()
+            };
+            changes.push(change);
+        }
+        let settings = [
+            ("gateways", self.gateways != before.gateways),
+            ("oidc", self.issuers != before.issuers),
+            ("tls", self.certificates != before.certificates),
+        ];
+        changes.push(Change {
+            kind: "change",
+            settings: settings.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name).collect(),
+            ..Change::default()
+        });
+        changes.retain(|change| {
+            change.policy.is_some()
+                || change.prompts.is_some()
+                || !change.keys_added.is_empty()
+                || !change.keys_removed.is_empty()
+                || !change.settings.is_empty()
+        });
+        changes
+    }
+}
