@@ -227,7 +227,10 @@ pub fn chosen_policy(choice: &PolicyChoice) -> Result<Policy, PolicyError> {
     })?;
     let over_sessions = session::rules::catalogue().map(|rule| &rule.id);
     let ids = prefilters.rules().map(|rule| &rule.id).chain(over_sessions);
-    policy.hold_rules(&file, ids.map(String::as_str))?;
+    policy.hold_rules(&file, ids.clone().map(String::as_str))?;
+    for (selected, layered) in policy.layers.iter() {
+        layered.hold_rules(&format!("{file}{selected}"), ids.clone().map(String::as_str))?;
+    }
     Ok(policy)
 }
 
@@ -266,9 +269,18 @@ fn organisation(
             prompts
         }
     };
+    let policy = Arc::new(policy(settings)?);
+    for policy in std::iter::once(&policy).chain(policy.layers.iter().map(|(_, policy)| policy)) {
+        if !policy.examples.is_empty() {
+            prompts.check_policy(policy).map_err(|why| AppError::Prompts {
+                organisation: settings.id.clone(),
+                why,
+            })?;
+        }
+    }
     Ok(Organisation {
         id: settings.id.clone(),
-        policy: Arc::new(policy(settings)?),
+        policy,
         prompts,
         allowance: settings.allowance,
         local_judge: settings.local_judge,

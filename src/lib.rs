@@ -28,7 +28,7 @@
 //! | [`access`] | who asks: keys, access tokens, client certificates, and what each may do |
 //! | [`telemetry`] | logs, metrics and traces: set-up, export over OTLP, the name of every metric and span |
 //! | [`wire`] | decode and encode; the only home of wire field names; pure |
-//! | [`policy`] | an organisation's policy: treatments, tools, posture; versioned |
+//! | [`policy`] | an organisation's policy, with layers for teams and agents: treatments, tools, posture; versioned |
 //! | [`tools`] | what a tool does: the one classification, from policy, name, description and arguments |
 //! | [`text`] | views of a text with the way back to its bytes, decoders, words, keyword search; knows no rule |
 //! | [`shell`] | what a shell text would run: grammar, expansion, programs that run others, a summary of it all; judges nothing |

@@ -42,7 +42,9 @@ use keeping::DatabaseOutput;
 pub use keeping::Keeping;
 pub use kept::{KeptFinding, KeptObserved, KeptRecord, each_line};
 use output::LastLine;
-pub use policies::{InForce, keep_policies, kept_policies, note_policy, policy_folder, policy_history};
+pub use policies::{
+    InForce, keep_policies, keep_prompts, kept_policies, kept_prompts, note_policy, policy_folder, policy_history,
+};
 pub use postgres::Address;
 pub use record::{FindingLine, Outcome, Record, VerdictLines};
 pub use signing::{Signer, public_key};

@@ -1,4 +1,4 @@
-//! The policies behind the hashes in records: each text is written once, beside the file of the records, so that what was in force
+//! The policies and prompts behind the hashes in records: each text is written once, beside the file of the records, so that what was in force
 //! can be shown when the configuration has long changed.
 
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
@@ -9,8 +9,12 @@ use serde::{Deserialize, Serialize};
 use super::Settings;
 use super::file::appending;
 
-/// Policies that are kept beside one file of records; the oldest leave.
+/// Texts of one sort that are kept beside one file of records; the oldest leave.
 const MAX: usize = 1_000;
+/// The ending of the name of a policy's file.
+const POLICY: &str = "toml";
+/// The ending of the name of a file with prompts.
+const PROMPTS: &str = "md";
 
 /// The folder beside the file of records in which policies are kept; `None` where records go to no file.
 pub fn policy_folder(settings: &Settings) -> Option<PathBuf> {
@@ -30,13 +34,26 @@ pub fn policy_folder(settings: &Settings) -> Option<PathBuf> {
 ///
 /// What the system said, when the folder or a file cannot be written.
 pub fn keep_policies<'a>(folder: &Path, policies: impl IntoIterator<Item = (&'a str, &'a str)>) -> std::io::Result<()> {
+    keep(folder, POLICY, policies)
+}
+
+/// The same for prompts, in a folder of their own inside.
+///
+/// # Errors
+///
+/// What the system said, when the folder or a file cannot be written.
+pub fn keep_prompts<'a>(folder: &Path, prompts: impl IntoIterator<Item = (&'a str, &'a str)>) -> std::io::Result<()> {
+    keep(&folder.join("prompts"), PROMPTS, prompts)
+}
+
+fn keep<'a>(folder: &Path, ending: &str, texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    for (version, source) in policies {
-        let path = folder.join(format!("{version}.toml"));
+    for (version, source) in texts {
+        let path = folder.join(format!("{version}.{ending}"));
         if path.exists() {
             continue;
         }
-        // Renamed when whole: nobody reads half a policy.
+        // Renamed when whole: no reader sees half a text.
         let part = folder.join(format!(".{version}.part"));
         let mut options = std::fs::OpenOptions::new();
         #[cfg(unix)]
@@ -45,14 +62,14 @@ pub fn keep_policies<'a>(folder: &Path, policies: impl IntoIterator<Item = (&'a 
         file.write_all(source.as_bytes())?;
         std::fs::rename(&part, &path)?;
     }
-    remove_oldest(folder)
+    remove_oldest(folder, ending)
 }
 
-fn remove_oldest(folder: &Path) -> std::io::Result<()> {
+fn remove_oldest(folder: &Path, ending: &str) -> std::io::Result<()> {
     let mut kept = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
-        if entry.path().extension().is_some_and(|extension| extension == "toml") {
+        if entry.path().extension().is_some_and(|extension| extension == ending) {
             kept.push((entry.metadata()?.modified()?, entry.path()));
         }
     }
@@ -65,10 +82,19 @@ fn remove_oldest(folder: &Path) -> std::io::Result<()> {
 
 /// The versions that are kept in a folder, sorted, each with its file.
 pub fn kept_policies(folder: &Path) -> Vec<(String, PathBuf)> {
+    kept(folder, POLICY)
+}
+
+/// The same of prompts.
+pub fn kept_prompts(folder: &Path) -> Vec<(String, PathBuf)> {
+    kept(&folder.join("prompts"), PROMPTS)
+}
+
+fn kept(folder: &Path, ending: &str) -> Vec<(String, PathBuf)> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut kept: Vec<(String, PathBuf)> = entries
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "toml"))
+        .filter(|path| path.extension().is_some_and(|extension| extension == ending))
         .filter_map(|path| Some((path.file_stem()?.to_str()?.to_owned(), path)))
         .collect();
     kept.sort();

@@ -32,6 +32,7 @@ mod serve;
 mod settings_file;
 mod tools;
 mod train;
+mod versions;
 mod why;
 mod wrap_config;
 
@@ -68,7 +69,7 @@ enum Command {
     /// Check, show or write out prompt templates.
     #[command(subcommand)]
     Prompts(prompts::Command),
-    /// Show the policy behind a hash, what was in force when, go back to it, or what a policy file may hold.
+    /// Check, explain and compare policies, show the one behind a hash, what was in force when, and go back to it.
     #[command(subcommand)]
     Policy(policy::Command),
     /// Make, list or revoke API keys of organisations.
@@ -239,8 +240,8 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Why(arguments) => why::run(&arguments),
         Command::Monitor(arguments) => monitor::run(&arguments),
         Command::Prompts(command) => prompts::run(&command),
-        Command::Policy(command) => policy::run(&command),
         Command::Keys(command) => keys::run(&command),
+        Command::Policy(command) => runtime()?.block_on(policy::run(&command)),
         Command::Audit(command) => audit::run(&command),
         Command::Rules(command) => rules::run(&command),
         Command::Tools(arguments) => tools::run(&arguments),

@@ -1,19 +1,22 @@
 //! `guardian policy`.
 
+mod compare;
 mod rollback;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
-use clap::Subcommand;
+use clap::{Args, Subcommand};
 
-use super::output::{say, write};
-use super::{ConfigArgument, Ended, schema};
+use super::output::say;
+use super::versions::{self, Known, Text};
+use super::{ConfigArgument, Ended, OrganisationArgument, schema};
 use crate::config::{Config, PolicyChoice};
-use crate::policy::{PROFILE_NAMES, Policy};
+use crate::policy::{self, PROFILE_NAMES, Policy, Selected};
 use crate::{app, audit};
 
-/// Show the policy behind a hash, or what a policy file may hold.
+/// Check, explain and compare policies; show the policy behind a hash, or what a policy file may hold.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// Print the policy that a record or a verdict names by `policyVersion`: with all that it builds on, as a file.
@@ -34,27 +37,93 @@ pub(super) enum Command {
     History(rollback::HistoryArguments),
     /// Put an earlier version into the policy file of an organisation; a running server heeds it at once.
     Rollback(rollback::Arguments),
+    /// Check a policy file, and list the effective policies of its teams and agents.
+    Check {
+        /// The policy file, or the name of a built-in profile.
+        #[arg(value_name = "FILE")]
+        policy: PathBuf,
+    },
+    /// Show which layer says what a setting is: the value, the layer, the file and the line.
+    ///
+    /// Layers are the built-in profile, the organisation, the team and the agent. Without a setting, everything that a layer says is
+    /// shown.
+    Explain {
+        /// The setting with dots, or how it begins: `tools`, `judge.table.high`, `posture."steps/message"`.
+        #[arg(value_name = "SETTING")]
+        setting: Option<String>,
+        /// A policy file, instead of the configured one.
+        #[arg(long, value_name = "FILE")]
+        policy: Option<PathBuf>,
+        #[command(flatten)]
+        layer: LayerArguments,
+        #[command(flatten)]
+        organisation: OrganisationArgument,
+        #[command(flatten)]
+        config: ConfigArgument,
+    },
+    /// Show which recorded verdicts another policy would change, and why; without records, which settings differ.
+    ///
+    /// The records are a trace (AOS requests, one a line) or an audit file whose policy has `contents = true`. Prompts, model and all
+    /// else are as configured. The exit code is 3 where something differs.
+    Diff(compare::Arguments),
     /// Print a JSON Schema of policy files, for editors: docs/schemas/policy.schema.json.
     Schema,
 }
 
-/// A policy that can be shown.
-struct Known {
-    version: String,
-    whose: String,
-    text: Text,
+/// Whose layers of a policy a command looks at.
+#[derive(Clone, Debug, Args)]
+pub(in crate::cli) struct LayerArguments {
+    /// The team.
+    #[arg(long, value_name = "NAME")]
+    team: Option<String>,
+    /// The agent, by its id; its claim is believed here.
+    #[arg(long, value_name = "ID")]
+    agent: Option<String>,
 }
 
-enum Text {
-    Here(String),
-    File(PathBuf),
+impl LayerArguments {
+    /// The layers, and the effective policy.
+    fn of<'p>(&self, policy: &'p Arc<Policy>) -> anyhow::Result<(Selected<'p>, &'p Arc<Policy>)> {
+        let named = policy.layers.named(self.team.as_deref(), self.agent.as_deref());
+        let (selected, effective) = named.with_context(|| {
+            let team = super::printable(self.team.as_deref().unwrap_or_default());
+            format!("--team: expected the name of one of `[teams.…]` of the policy, found `{team}`")
+        })?;
+        if let (Some(agent), None) = (&self.agent, selected.agent) {
+            eprintln!(
+                "note: no layer of this policy is for the agent `{}`{}",
+                super::printable(agent),
+                if self.team.is_none() {
+                    " outside a team (--team)"
+                } else {
+                    " in this team"
+                }
+            );
+        }
+        Ok((selected, effective.unwrap_or(policy)))
+    }
 }
 
-pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
+pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
     let (hash, seen, config) = match command {
         Command::Show { hash, seen, config } => (hash, seen, config),
         Command::History(arguments) => return rollback::history(arguments),
         Command::Rollback(arguments) => return rollback::run(arguments),
+        Command::Check { policy } => return check(policy),
+        Command::Explain {
+            setting,
+            policy,
+            layer,
+            organisation,
+            config,
+        } => {
+            let choice = match policy {
+                Some(file) => chosen(file),
+                None => organisation.of(&config.load_to_ask_nobody()?)?.policy.clone(),
+            };
+            return explain(&choice, layer, setting.as_deref());
+        }
+        Command::Diff(arguments) => return compare::run(arguments).await,
         Command::Schema => {
             schema::print(&schema::policy()?);
             return Ok(Ended::Done);
@@ -63,63 +132,74 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     // The folder beside the audit file is looked into, the file itself is not opened.
     let loaded = crate::config::load_with(config.config.as_deref(), crate::config::Keys::Unneeded)?;
     let known = known(&loaded, seen.clone())?;
-    match hash {
-        None => {
-            for known in &known {
-                say!("{}  {}", known.version, super::printable(&known.whose));
-            }
-            Ok(Ended::Done)
-        }
-        Some(hash) => show(&known, hash),
+    versions::show("policy", &known, hash.as_deref())
+}
+
+/// A built-in profile by its name, else a file.
+fn chosen(file: &Path) -> PolicyChoice {
+    match file.to_str().filter(|name| PROFILE_NAMES.contains(name)) {
+        Some(name) => PolicyChoice::Profile(name.to_owned()),
+        None => PolicyChoice::File(file.to_owned()),
     }
 }
 
-fn show(known: &[Known], hash: &str) -> anyhow::Result<Ended> {
-    let found = found(known, hash)?;
-    write(format_args!("# {}: {}\n{}", found.version, found.whose, found.text()?));
+fn check(file: &Path) -> anyhow::Result<Ended> {
+    let policy = app::chosen_policy(&chosen(file))?;
+    say!("{}  `{}`", policy.version, super::printable(&policy.name));
+    for (selected, effective) in policy.layers.iter() {
+        let whose = selected.to_string();
+        say!(
+            "{}  {}",
+            effective.version,
+            super::printable(whose.trim_start_matches(", "))
+        );
+    }
     Ok(Ended::Done)
 }
 
-impl Known {
-    fn text(&self) -> anyhow::Result<String> {
-        match &self.text {
-            Text::Here(text) => Ok(text.clone()),
-            Text::File(file) => {
-                std::fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))
-            }
+fn explain(choice: &PolicyChoice, layer: &LayerArguments, setting: Option<&str>) -> anyhow::Result<Ended> {
+    let policy = Arc::new(app::chosen_policy(choice)?);
+    let (selected, effective) = layer.of(&policy)?;
+    let (file, profile) = match choice {
+        PolicyChoice::Profile(name) => (None, name.as_str()),
+        PolicyChoice::File(path) => {
+            let text = std::fs::read_to_string(path).with_context(|| format!("{}: cannot be read", path.display()))?;
+            (Some((path.display().to_string(), text)), "default")
         }
+    };
+    let file = file.as_ref().map(|(name, text)| (name.as_str(), text.as_str()));
+    let said = policy::explain(file, profile, selected, setting)?;
+    for said in &said {
+        say!(
+            "{} = {}",
+            super::printable(&said.setting),
+            super::printable(&said.value)
+        );
+        say!("    {}", super::printable(&said.place));
     }
-}
-
-/// The one policy of this hash or name.
-fn found<'k>(known: &'k [Known], hash: &str) -> anyhow::Result<&'k Known> {
-    let by_name = format!("built-in profile `{hash}`");
-    let fits = |known: &&Known| known.whose == by_name || (hash.len() >= 4 && known.version.starts_with(hash));
-    let mut versions: Vec<&str> = known.iter().filter(fits).map(|known| known.version.as_str()).collect();
-    versions.dedup();
-    anyhow::ensure!(
-        versions.len() <= 1,
-        "`{hash}` is how several policies begin: {}",
-        versions.join(", ")
-    );
-    known.iter().find(fits).with_context(|| {
-        format!(
-            "no policy `{}` was seen here: expected one of the hashes that `guardian policy show` lists; a server keeps the policies \
-             that it used beside its audit file (`--seen DIR`)",
-            super::printable(hash)
-        )
-    })
+    if said.is_empty() {
+        say!("no layer says it; `guardian config print --policy` has what holds then");
+    }
+    say!("policyVersion {}", effective.version);
+    Ok(Ended::Done)
 }
 
 /// Every policy that can be shown: the configured ones first.
 fn known(config: &Config, seen: Option<PathBuf>) -> anyhow::Result<Vec<Known>> {
     let mut known = Vec::new();
     let mut add = |policy: Policy, whose: String| {
+        let of_layers = policy.layers.iter().map(|(selected, layered)| Known {
+            version: layered.version.clone(),
+            whose: format!("{whose}{selected}"),
+            text: Text::Here(layered.source.clone()),
+        });
+        let of_layers: Vec<Known> = of_layers.collect();
         known.push(Known {
             version: policy.version,
             whose,
             text: Text::Here(policy.source),
         });
+        known.extend(of_layers);
     };
     for organisation in &config.organisations {
         add(

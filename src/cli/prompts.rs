@@ -2,16 +2,19 @@
 
 mod compare;
 mod render;
+mod start;
 
-use super::output::say;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
-use super::{ConfigArgument, Ended, OrganisationArgument};
-use crate::app;
+use super::output::say;
+use super::versions::{self, Known, Text};
+use super::{ConfigArgument, Ended, OrganisationArgument, printable};
 use crate::prompt::Prompts;
+use crate::{app, audit};
 
 /// Check, show, compare or write out prompt templates.
 #[derive(Debug, Subcommand)]
@@ -27,6 +30,28 @@ pub(super) enum Command {
         #[command(flatten)]
         templates: Templates,
     },
+    /// Write a commented start for an organisation: a policy, and prompts that take over one block of a built-in template. The example
+    /// organisation in `prompts/example` is the same in use.
+    New {
+        /// The organisation's id; the folder gets its name.
+        #[arg(value_name = "ORG")]
+        organisation: String,
+        /// The folder in which it is made.
+        #[arg(long, value_name = "DIR", default_value = ".")]
+        into: PathBuf,
+    },
+    /// Print the prompts that a record or a verdict names by `promptVersion`: every template and text. Without a hash, all that are known
+    /// here are listed: the configured ones, and those that a server has written down beside its audit file.
+    Show {
+        /// The hash, or how it begins.
+        #[arg(value_name = "HASH")]
+        hash: Option<String>,
+        /// A folder of policies and prompts that a server has written down [default: beside the configured audit file].
+        #[arg(long, value_name = "DIR")]
+        seen: Option<PathBuf>,
+        #[command(flatten)]
+        config: ConfigArgument,
+    },
     /// Write the built-in templates into a folder, as a start for an organisation's own.
     Init {
         /// The folder; files that are there already are left alone.
@@ -36,11 +61,15 @@ pub(super) enum Command {
         #[arg(long, value_name = "FILE")]
         only: Vec<String>,
     },
-    /// Show how templates differ from the built-in ones. Exits with 3 where one does.
+    /// Show how templates differ from the built-in ones, block by block, and what changed underneath since they were taken over. Exits
+    /// with 3 where one differs.
     Diff {
         /// The folder, instead of the configured one.
         #[arg(value_name = "DIR")]
         dir: Option<PathBuf>,
+        /// What changed underneath has been looked at: compare with the present built-in templates from now on.
+        #[arg(long)]
+        seen: bool,
         #[command(flatten)]
         organisation: OrganisationArgument,
         #[command(flatten)]
@@ -67,16 +96,21 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
         Command::Init { dir, only } => init(dir, only),
         Command::Diff {
             dir,
+            seen,
             organisation,
             config,
-        } => compare::run(dir.as_deref(), organisation, config),
+        } => compare::run(dir.as_deref(), *seen, organisation, config),
+        Command::New { organisation, into } => start::run(organisation, into),
+        Command::Show { hash, seen, config } => show(hash.as_deref(), seen.clone(), config),
     }
 }
 
 fn check(templates: &Templates) -> anyhow::Result<Ended> {
+    let config = templates.config.load_to_ask_nobody()?;
+    let organisation = templates.organisation.of(&config)?;
     let prompts = match &templates.dir {
         Some(dir) => Prompts::load(dir)?,
-        None => app::prompts(templates.organisation.of(&templates.config.load_to_ask_nobody()?)?)?,
+        None => app::prompts(organisation)?,
     };
     for template in prompts.check()? {
         say!(
@@ -86,8 +120,54 @@ fn check(templates: &Templates) -> anyhow::Result<Ended> {
             template.place
         );
     }
+    let policy = Arc::new(app::policy(organisation)?);
+    let of_layers = policy
+        .layers
+        .iter()
+        .map(|(selected, policy)| (selected.to_string(), policy));
+    for (layer, policy) in std::iter::once((String::new(), &policy)).chain(of_layers) {
+        let (without, with) = prompts.check_policy(policy)?;
+        if with > without {
+            say!(
+                "policy of `{}`{}: guidance and {} examples cost about {} tokens in every call",
+                organisation.id,
+                printable(&layer),
+                policy.examples.len(),
+                with - without
+            );
+        }
+    }
+    if prompts.text_tokens() > 0 {
+        say!("guidance.md: about {} tokens in every call", prompts.text_tokens());
+    }
     say!("all templates render; version {}", prompts.version());
     Ok(Ended::Done)
+}
+
+fn show(hash: Option<&str>, seen: Option<PathBuf>, config: &ConfigArgument) -> anyhow::Result<Ended> {
+    let config = config.load_without_keys()?;
+    let here = |prompts: Prompts, whose: String| Known {
+        version: prompts.version().to_owned(),
+        whose,
+        text: Text::Here(prompts.source().to_owned()),
+    };
+    let mut known = Vec::new();
+    for organisation in &config.organisations {
+        let prompts = app::prompts(organisation)?;
+        known.push(here(prompts, format!("organisation `{}`", organisation.id)));
+    }
+    known.push(here(Prompts::builtin()?, "built-in".to_owned()));
+    let beside = config.audit.as_ref().and_then(audit::policy_folder);
+    let kept = seen
+        .or(beside)
+        .map(|folder| audit::kept_prompts(&folder))
+        .unwrap_or_default();
+    known.extend(kept.into_iter().map(|(version, file)| Known {
+        version,
+        whose: format!("seen, {}", file.display()),
+        text: Text::File(file),
+    }));
+    versions::show("prompts", &known, hash)
 }
 
 fn init(dir: &Path, only: &[String]) -> anyhow::Result<Ended> {
@@ -110,6 +190,7 @@ fn init(dir: &Path, only: &[String]) -> anyhow::Result<Ended> {
             continue;
         }
         std::fs::write(&file, text).with_context(|| format!("{}: cannot be written", file.display()))?;
+        keep_base(dir, name)?;
         say!("{}", file.display());
     }
     say!(
@@ -117,4 +198,18 @@ fn init(dir: &Path, only: &[String]) -> anyhow::Result<Ended> {
         dir.display()
     );
     Ok(Ended::Done)
+}
+
+/// The folder in an organisation's own with the built-in templates as they were when it took them over. Its name begins with a dot:
+/// prompts pass over it.
+const BASES: &str = ".built-in";
+
+/// Keeps the present built-in template beside an organisation's own: what changes underneath later can be told.
+fn keep_base(dir: &Path, name: &str) -> anyhow::Result<()> {
+    let Some((_, text)) = Prompts::sources().find(|(known, _)| *known == name) else {
+        return Ok(());
+    };
+    let bases = dir.join(BASES);
+    let write = || std::fs::create_dir_all(&bases).and_then(|()| std::fs::write(bases.join(name), text));
+    write().with_context(|| format!("{}: cannot be written", bases.display()))
 }

@@ -6,9 +6,11 @@ use anyhow::Context;
 use clap::Args;
 
 use super::output::say;
-use super::{ConfigArgument, Ended, Quiet, input, printable, start_logging};
+use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, input, printable, start_logging};
+use crate::config::Config;
 use crate::eval::{self, Bench, Case, History, Organisations, Outcome, Runner, Trace};
-use crate::{app, audit};
+use crate::model::OrganisationId;
+use crate::{app, audit, pipeline};
 
 /// Show which recorded steps would be decided otherwise under another configuration, and why.
 ///
@@ -76,9 +78,14 @@ pub(super) async fn compare(
         None => recorded(&trace)?,
     };
     let after = after.decide(&trace.cases).await?;
+    Ok(tell(&before, &after))
+}
+
+/// Says which verdicts change, and why. Answers how many.
+pub(super) fn tell(before: &[Outcome], after: &[Outcome]) -> usize {
     let changed: Vec<(&Outcome, &Outcome)> = before
         .iter()
-        .zip(&after)
+        .zip(after)
         .filter(|(before, after)| before.decision != after.decision)
         .collect();
     for (before, after) in &changed {
@@ -106,11 +113,11 @@ pub(super) async fn compare(
         to("deny"),
         to("error")
     );
-    Ok(changed.len())
+    changed.len()
 }
 
 /// What was decided at the time.
-fn recorded(trace: &Trace) -> anyhow::Result<Vec<Outcome>> {
+pub(super) fn recorded(trace: &Trace) -> anyhow::Result<Vec<Outcome>> {
     anyhow::ensure!(
         trace.decided,
         "--before: expected a configuration to compare with; a trace does not say what was decided"
@@ -130,29 +137,43 @@ impl Configuration {
             Some(file) => file.display().to_string(),
             None => "the configuration".to_owned(),
         };
-        let mut config = self.config.load_to_ask_if_possible(self.offline).with_context(place)?;
-        config.limits = Default::default();
-        config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
-        for organisation in &mut config.organisations {
-            organisation.allowance = Default::default();
-        }
-        start_logging(&config, Quiet::Yes)?;
+        let config = self.config.load_to_ask_if_possible(self.offline).with_context(place)?;
         let organisation = super::OrganisationArgument {
             organisation: self.organisation.clone(),
         };
-        let organisation = organisation.of(&config).with_context(place)?.id.clone();
-        let guardian = app::guardian(&app::measuring(&config), &audit::Settings::Off).with_context(place)?;
-        let mut limits = config.wire;
-        limits.max_body_bytes = usize::MAX;
-        let runner = Runner {
-            guardian: &guardian,
-            organisations: Organisations::Always(organisation),
-            limits,
-            history: History::Replayed,
-            bench: Bench::Own,
-            repeat: 1,
-            purpose: eval::EVALUATION,
-        };
-        Ok(runner.run(cases, AT_ONCE).await?)
+        let id = organisation.of(&config).with_context(place)?.id.clone();
+        decide_under(config, id, cases, |_| {}).await.with_context(place)
     }
+}
+
+/// Decides about every step as this organisation of a configuration, once `change` has changed the organisations.
+pub(super) async fn decide_under(
+    mut config: Config,
+    organisation: OrganisationId,
+    cases: &[Case],
+    change: impl FnOnce(&mut pipeline::Organisations),
+) -> anyhow::Result<Vec<Outcome>> {
+    config.limits = Default::default();
+    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
+    for organisation in &mut config.organisations {
+        organisation.allowance = Default::default();
+    }
+    start_logging(&config, Quiet::Yes)?;
+    let config = app::measuring(&config);
+    let guardian = app::guardian(&config, &audit::Settings::Off)?;
+    let mut organisations = app::organisations(&config)?;
+    change(&mut organisations);
+    guardian.replace_organisations(organisations);
+    let mut limits = config.wire;
+    limits.max_body_bytes = usize::MAX;
+    let runner = Runner {
+        guardian: &guardian,
+        organisations: Organisations::Always(organisation),
+        limits,
+        history: History::Replayed,
+        bench: Bench::Own,
+        repeat: 1,
+        purpose: eval::EVALUATION,
+    };
+    Ok(runner.run(cases, AT_ONCE).await?)
 }

@@ -348,7 +348,7 @@ impl ConfigFile {
     pub fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
         toml::from_str(text).map_err(|error| ConfigError::Malformed {
             file: file.to_owned(),
-            why: error.to_string().trim().to_owned(),
+            why: crate::policy::with_suggestion(&error.to_string()),
         })
     }
 }

@@ -223,7 +223,7 @@ impl Verdicts {
             Ok(admitted) => admitted,
             Err(refused) => return Some(StepVerdict::error(refused.to_string())),
         };
-        let shows_reasoning = admitted.organisation().policy.disclosure.reasoning;
+        let shows_reasoning = admitted.policy_of(&step).disclosure.reasoning;
         let decided = decide(guardian, admitted.only_asked(), step, Depth::Whole).await?;
         let verdict = decided.verdict;
         if verdict.undecided || decided.recorded == Recorded::No {

@@ -1,11 +1,13 @@
 //! Admit: whose step it is, and whether it is within its limits.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::examiner::Level;
 use super::{Guardian, Organisation, Purpose};
-use crate::model::{Caller, Enforcement};
+use crate::model::{Caller, Enforcement, Step};
+use crate::policy::Policy;
 
 /// Proof that a caller was admitted, with its organisation as it stood then. Only [`Guardian::admit`] makes one.
 #[derive(Clone, Debug)]
@@ -19,6 +21,27 @@ impl Admitted {
     /// The organisation that the step is decided for.
     pub fn organisation(&self) -> &Organisation {
         &self.organisation
+    }
+
+    /// The policy that holds for a step: the organisation's, with the layers of its team and its agent.
+    pub fn policy_of(&self, step: &Step) -> &Policy {
+        self.organisation.policy.of(step, &self.caller)
+    }
+
+    /// The same with the organisation as it stands for this step: under the policy of its team and its agent.
+    pub(super) fn under(&self, step: &Step) -> Cow<'_, Self> {
+        let policy = self.organisation.policy.of(step, &self.caller);
+        if Arc::ptr_eq(policy, &self.organisation.policy) {
+            return Cow::Borrowed(self);
+        }
+        let organisation = Organisation {
+            policy: Arc::clone(policy),
+            ..Organisation::clone(&self.organisation)
+        };
+        Cow::Owned(Self {
+            organisation: Arc::new(organisation),
+            ..self.clone()
+        })
     }
 
     /// The same by a gateway with a mode of its own.

@@ -209,6 +209,7 @@ impl Guardian {
 
     /// Decides as [`decide`](Self::decide) does, with this judge in the place of its own.
     pub async fn decide_by(&self, judge: Option<&Arc<Judge>>, admitted: &Admitted, step: Arc<Step>) -> Decided {
+        let admitted = &*admitted.under(&step);
         let step_slot = self.step_slot(admitted, &step, None).handing_over();
         let examiner = self.examiner(admitted);
         let (decided, update) = self.path(judge, examiner, admitted, step, step_slot).await;
@@ -219,6 +220,7 @@ impl Guardian {
     /// Decides about a step, and returns the update of its session for the caller to apply after the answer was sent. The
     /// next step of the session waits for that update. `slot` is the one in which the step was decoded, if it was in one.
     pub async fn answer(&self, admitted: &Admitted, step: Arc<Step>, slot: Option<Slot>) -> (Decided, SessionUpdate) {
+        let admitted = &*admitted.under(&step);
         let step_slot = self.step_slot(admitted, &step, slot);
         let examiner = self.examiner(admitted);
         self.path(self.judge.as_ref(), examiner, admitted, step, step_slot)
@@ -228,6 +230,7 @@ impl Guardian {
     /// Decides by rules alone about a step that carries ids and no words. Its session stays as it was: such steps are asked for again and
     /// again, and would push out what was said.
     pub async fn answer_by_rules(&self, admitted: &Admitted, step: Arc<Step>) -> Decided {
+        let admitted = &*admitted.under(&step);
         let step_slot = self.step_slot(admitted, &step, None);
         let examiner = Examiner {
             scorer: None,
@@ -240,7 +243,7 @@ impl Guardian {
     /// Records a step that repeats what was decided about before, and therefore happens again.
     pub async fn record_repeated(&self, admitted: &Admitted, step: &Arc<Step>) -> Recorded {
         let ticket = self.audit.open(&admitted.caller, step);
-        let (verdict, lines) = self.examiner(admitted).repeated(step);
+        let (verdict, lines) = self.examiner(&admitted.under(step)).repeated(step);
         let (duration, taken) = ticket.close(&verdict, lines);
         count(&verdict, step.method, duration);
         taken.wait().await
@@ -346,6 +349,7 @@ impl Guardian {
 
     /// What a judge would be shown of a step. `None` where rules settle it and no judge is asked.
     pub async fn shown_to_judge(&self, admitted: &Admitted, step: Arc<Step>) -> Option<Shown> {
+        let admitted = &*admitted.under(&step);
         let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
         let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);
@@ -363,6 +367,7 @@ impl Guardian {
         step: Arc<Step>,
         vocabulary: &Arc<Vocabulary>,
     ) -> Option<TrainingFeatures> {
+        let admitted = &*admitted.under(&step);
         let vocabulary = Arc::clone(vocabulary);
         let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
         let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;

@@ -10,6 +10,7 @@ impl Guardian {
     /// Adds a step that has already happened to its session, with the outcome `done`. The rules screen it; no judge is asked
     /// and no audit record is written. Returns the findings.
     pub async fn observe(&self, admitted: &Admitted, step: Arc<Step>) -> Vec<Finding> {
+        let admitted = &*admitted.under(&step);
         let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
         let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;
         let examiner = self.examiner(admitted);

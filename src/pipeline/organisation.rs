@@ -10,7 +10,7 @@ use crate::policy::Policy;
 use crate::prompt::Prompts;
 
 /// An organisation as it stands at one moment. A reload makes a new one; a step keeps the one it was admitted with.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Organisation {
     /// Its id.
     pub id: OrganisationId,
@@ -27,6 +27,13 @@ pub struct Organisation {
 }
 
 impl Organisation {
+    /// Its policy, and the effective policies of its teams and agents, each with whose it is, such as `acme`, team `payments`.
+    pub fn policies(&self) -> impl Iterator<Item = (String, &Arc<Policy>)> {
+        let of_layers = self.policy.layers.iter();
+        std::iter::once((format!("`{}`", self.id), &self.policy))
+            .chain(of_layers.map(|(selected, policy)| (format!("`{}`{selected}", self.id), policy)))
+    }
+
     /// The id of the one organisation that there is when none is configured.
     pub fn default_id() -> OrganisationId {
         OrganisationId::new("default")
@@ -52,8 +59,9 @@ impl Organisations {
 
     /// Where steps happen about which no judge could decide. Of many organisations the first ones are named.
     pub fn open_postures(&self, fallback: Posture) -> Vec<String> {
-        let open = self.by_id.values().filter_map(|organisation| {
-            let posture = |method: &Method| organisation.policy.posture.of(*method, fallback);
+        let policies = self.by_id.values().flat_map(|organisation| organisation.policies());
+        let open = policies.filter_map(|(whose, policy)| {
+            let posture = |method: &Method| policy.posture.of(*method, fallback);
             let allowed: Vec<&str> = Method::ALL
                 .iter()
                 .filter(|method| posture(method) == Posture::Allow)
@@ -65,8 +73,7 @@ impl Organisations {
                 _ => allowed.join(", "),
             };
             Some(format!(
-                "`{}` allows what rules do not deny when no judge could decide: {methods}",
-                organisation.id
+                "{whose} allows what rules do not deny when no judge could decide: {methods}"
             ))
         });
         named_first(open)
@@ -74,18 +81,23 @@ impl Organisations {
 
     /// Whose verdicts are observed, and not enforced. Of many organisations the first ones are named.
     pub fn observing(&self) -> Vec<String> {
-        let told = self.by_id.values().filter_map(|organisation| {
-            let id = &organisation.id;
-            match (organisation.enforcement, organisation.policy.modes.observing()) {
+        let policies = self.by_id.values().flat_map(|organisation| {
+            let enforcement = organisation.enforcement;
+            organisation
+                .policies()
+                .map(move |(whose, policy)| (enforcement, whose, policy))
+        });
+        let told = policies.filter_map(
+            |(enforcement, whose, policy)| match (enforcement, policy.modes.observing()) {
                 (Enforcement::Observe, _) => Some(format!(
-                    "`{id}`: its verdicts stop nothing, but where its policy says `enforce`"
+                    "{whose}: its verdicts stop nothing, but where its policy says `enforce`"
                 )),
                 (Enforcement::Enforce, 0) => None,
                 (Enforcement::Enforce, entries) => Some(format!(
-                    "`{id}`: its verdicts stop nothing where its policy says so ({entries} of `[[modes]]`)"
+                    "{whose}: its verdicts stop nothing where its policy says so ({entries} of `[[modes]]`)"
                 )),
-            }
-        });
+            },
+        );
         named_first(told)
     }
 

@@ -9,13 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use super::custom_rules::{OwnRuleLine, OwnRules};
 use super::error::PolicyError;
+use super::examples::{self, ExampleLine};
 use super::judge_section::{self, CodeLine, JudgeSection};
+use super::layers::{LayerFile, WrittenLayers};
 use super::local_judge_section::LocalJudgeSection;
 use super::modes::{ModeLine, Modes};
+use super::suggest::with_suggestion;
 use super::values::{named, one_of};
 use super::{
-    DestinationRules, Disclosure, NamePatterns, Policy, PostureTable, ToolClassRules, ToolRules, TreatmentEntry,
-    Undeclared,
+    DestinationRules, Disclosure, Layers, NamePatterns, Policy, PostureTable, ToolClassRules, ToolRules,
+    TreatmentEntry, Undeclared,
 };
 use crate::model::{Method, Posture};
 use lines::{DestinationLines, DisclosureLines, HarmlessLine, MaskLines, RecordLines, ToolLines, TreatmentLine};
@@ -35,6 +38,9 @@ pub struct PolicyFile {
     pub guidance: Option<String>,
     /// What needs no judge when nothing was seen in it. These come before those of the profile.
     pub harmless: Vec<HarmlessLine>,
+    /// Steps that the organisation has decided. These come before those of the profile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub examples: Vec<ExampleLine>,
     /// What is made of findings. These come before those of the profile.
     pub treatments: Vec<TreatmentLine>,
     /// The organisation's own rules. These come before those of the profile.
@@ -62,6 +68,18 @@ pub struct PolicyFile {
     /// What audit records tell.
     #[serde(skip_serializing_if = "RecordLines::is_default")]
     pub audit: RecordLines,
+    /// What differs for a team, by its name.
+    #[serde(skip_serializing)]
+    pub teams: BTreeMap<String, LayerFile>,
+    /// What differs for an agent, by its id or a pattern of ids.
+    #[serde(skip_serializing)]
+    pub agents: BTreeMap<String, LayerFile>,
+    /// In a layer: patterns of the callers for whom it holds.
+    #[serde(skip_serializing)]
+    pub callers: Option<Vec<String>>,
+    /// In the layer of an agent: the team to which it belongs.
+    #[serde(skip_serializing)]
+    pub team: Option<String>,
 }
 
 impl PolicyFile {
@@ -87,7 +105,7 @@ impl PolicyFile {
     pub fn parse(text: &str, file: &str) -> Result<Self, PolicyError> {
         toml::from_str(text).map_err(|error| PolicyError::Malformed {
             file: file.to_owned(),
-            why: error.to_string().trim().to_owned(),
+            why: with_suggestion(&error.to_string()),
         })
     }
 
@@ -106,7 +124,8 @@ impl PolicyFile {
     /// # Errors
     ///
     /// When a value is none of the possible ones, or the profile it extends is not there.
-    pub fn compile(self, file: &str) -> Result<Policy, PolicyError> {
+    pub fn compile(mut self, file: &str) -> Result<Policy, PolicyError> {
+        let layers = WrittenLayers::take(&mut self, file)?;
         let resolved = self.resolve(0).map_err(|error| match error {
             PolicyError::UnknownProfile(name) => PolicyError::Invalid {
                 file: file.to_owned(),
@@ -119,7 +138,11 @@ impl PolicyFile {
             },
             other => other,
         })?;
-        resolved.build(file)
+        let layers = layers.compile(&resolved, file)?;
+        Ok(Policy {
+            layers,
+            ..resolved.build(file)?
+        })
     }
 
     /// This file over what it extends.
@@ -135,7 +158,9 @@ impl PolicyFile {
         }
     }
 
-    fn over(self, base: Self) -> Self {
+    /// This layer over a wider one. What is said of one key replaces it, entries come before those of the wider layer; denials and
+    /// guidance of the wider layer stand.
+    pub(super) fn over(self, base: Self) -> Self {
         let mut posture = base.posture;
         posture.extend(self.posture);
         let mut reason_codes = base.reason_codes;
@@ -145,7 +170,8 @@ impl PolicyFile {
         Self {
             name: self.name.or(base.name),
             extends: None,
-            guidance: self.guidance.or(base.guidance),
+            guidance: joined(base.guidance, self.guidance),
+            examples: self.examples.into_iter().chain(base.examples).collect(),
             harmless: self.harmless.into_iter().chain(base.harmless).collect(),
             // What a rule says of itself comes behind what is said of it, and before what a profile makes of its reason.
             treatments: self
@@ -163,13 +189,13 @@ impl PolicyFile {
             modes: self.modes.into_iter().chain(base.modes).collect(),
             tools: ToolLines {
                 allow: self.tools.allow.or(base.tools.allow),
-                deny: self.tools.deny.or(base.tools.deny),
+                deny: both(self.tools.deny, base.tools.deny),
                 undeclared: self.tools.undeclared.or(base.tools.undeclared),
                 classes,
             },
             destinations: DestinationLines {
                 allow: self.destinations.allow.or(base.destinations.allow),
-                deny: self.destinations.deny.or(base.destinations.deny),
+                deny: both(self.destinations.deny, base.destinations.deny),
             },
             posture,
             mask: MaskLines {
@@ -190,6 +216,7 @@ impl PolicyFile {
                 contents: self.audit.contents.or(base.audit.contents),
                 seen: self.audit.seen.or(base.audit.seen),
             },
+            ..Self::default()
         }
     }
 
@@ -198,7 +225,7 @@ impl PolicyFile {
         toml::to_string(self).map_err(|error| error.to_string())
     }
 
-    fn build(self, file: &str) -> Result<Policy, PolicyError> {
+    pub(super) fn build(self, file: &str) -> Result<Policy, PolicyError> {
         let at = |key: &str, why: String| PolicyError::Invalid {
             file: file.to_owned(),
             key: key.to_owned(),
@@ -268,6 +295,7 @@ impl PolicyFile {
             own_codes,
             own_rules,
             guidance: self.guidance.unwrap_or_default(),
+            examples: examples::examples(&self.examples).map_err(|(key, why)| at(&key, why))?,
             disclosure: Disclosure {
                 reasoning: self.disclosure.reasoning.unwrap_or(true),
                 findings: self.disclosure.findings.unwrap_or(true),
@@ -276,8 +304,28 @@ impl PolicyFile {
                 local: self.disclosure.local.unwrap_or(false),
             },
             records: self.audit.build(),
+            layers: Layers::default(),
             source,
         })
+    }
+}
+
+/// The guidance of a wider layer, then that of this one.
+fn joined(wider: Option<String>, own: Option<String>) -> Option<String> {
+    match (wider, own) {
+        (Some(wider), Some(own)) => Some(format!("{}\n\n{own}", wider.trim_end())),
+        (wider, own) => own.or(wider),
+    }
+}
+
+/// The entries of both lists.
+fn both(own: Option<Vec<String>>, wider: Option<Vec<String>>) -> Option<Vec<String>> {
+    match (own, wider) {
+        (Some(mut own), Some(wider)) => {
+            own.extend(wider);
+            Some(own)
+        }
+        (own, wider) => own.or(wider),
     }
 }
 

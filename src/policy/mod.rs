@@ -2,19 +2,25 @@
 //!
 //! A policy is data: a TOML file that extends a built-in profile (`profiles/*.toml`). It is read and checked once,
 //! compiled, given a version (a hash of what it says), and never changes afterwards; a reload makes a new one.
+//! A team or an agent of the organisation may have a layer of its own over it (`layers.rs`); each effective policy is compiled when
+//! the file is read.
 //! This module knows no clock and no network, and no prefilter by name: rules are matched by pattern.
 
 mod custom_rules;
 mod error;
+mod examples;
+mod explain;
 mod file;
 mod harmless;
 mod judge_section;
 mod judging;
+mod layers;
 mod local_judge_section;
 mod mask;
 mod modes;
 mod names;
 mod profiles;
+mod suggest;
 mod tool_classes;
 mod treatment;
 mod values;
@@ -25,16 +31,20 @@ use crate::model::{Method, Posture};
 
 pub use custom_rules::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLine, OwnRules};
 pub use error::PolicyError;
+pub use examples::Example;
+pub use explain::{Said, explain};
 pub use file::PolicyFile;
 pub use harmless::{HarmlessEntry, has_proper_ids, is_id};
 pub use judging::{
     ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, SessionIncomplete, StrictnessTable, Suspected,
 };
+pub use layers::{Layers, Selected};
 pub use local_judge_section::{ThresholdTable, Thresholds};
 pub use mask::MaskStyle;
 pub use modes::Modes;
 pub use names::NamePatterns;
 pub use profiles::PROFILE_NAMES;
+pub use suggest::with_suggestion;
 pub use tool_classes::ToolClassRules;
 pub use treatment::{DataFlow, TreatmentEntry};
 
@@ -74,12 +84,16 @@ pub struct Policy {
     pub own_rules: OwnRules,
     /// What the organisation wants its judge to know, in its own words; rendered into the system prompt.
     pub guidance: String,
+    /// Steps that the organisation has decided, for its judge to go by.
+    pub examples: Vec<Example>,
     /// What of a verdict the organisation shows to its agents.
     pub disclosure: Disclosure,
     /// What audit records tell of the organisation's steps.
     pub records: RecordRules,
     /// What the policy says, with what it builds on, as a file: what the version is the hash of.
     pub source: String,
+    /// What differs for teams and agents, each over this policy.
+    pub layers: Layers,
 }
 
 /// Which tools may be called.

@@ -12,10 +12,25 @@ pub(super) struct SystemContext<'a> {
     pub(super) codes: Vec<CodeRow>,
     /// The organisation's own words; empty when it has none.
     pub(super) guidance: &'a str,
+    /// Steps that the organisation has decided, as a guide.
+    pub(super) examples: Vec<ExampleContext<'a>>,
     /// The name of this call's fence.
     pub(super) fence: &'a str,
     /// This call's canary.
     pub(super) canary: &'a str,
+}
+
+/// A step that the organisation has decided.
+#[derive(Debug, Serialize)]
+pub(super) struct ExampleContext<'a> {
+    /// The step in a few lines; fenced.
+    pub(super) fenced: String,
+    /// `allow`, `deny` or `modify`.
+    pub(super) decision: &'static str,
+    /// Its reason codes, in back-quotes; empty for allow.
+    pub(super) reason_codes: String,
+    /// Why, in the organisation's words.
+    pub(super) why: &'a str,
 }
 
 /// One row of the table of reason codes.

@@ -128,6 +128,11 @@ impl<'a> Fence<'a> {
         self.escaper.show(text, Lines::Escaped)
     }
 
+    /// Untrusted text on lines of its own.
+    pub(super) fn lines(&self, text: &str) -> String {
+        self.escaper.show(text, Lines::Kept)
+    }
+
     /// Untrusted text on one line; a long one loses its middle.
     pub(super) fn shortened(&self, text: &str) -> String {
         self.inline(&shortened(text))

@@ -7,7 +7,8 @@
 
 /// What a statement may begin with.
 const STATEMENTS: &[&str] = &[
-    "if", "elif", "else", "endif", "for", "endfor", "include", "with", "endwith", "raw", "endraw", "set",
+    "if", "elif", "else", "endif", "for", "endfor", "include", "with", "endwith", "raw", "endraw", "set", "block",
+    "endblock", "extends",
 ];
 
 /// Refuses a template that could build strings without bound: the line, and what is wrong there.
@@ -26,16 +27,16 @@ pub(super) fn refuse(source: &str) -> Result<(), (usize, String)> {
 }
 
 /// A tag of a template.
-struct Tag {
-    start: usize,
-    end: usize,
-    is_statement: bool,
+pub(super) struct Tag {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) is_statement: bool,
     /// What stands in it, without the literals.
-    plain: String,
+    pub(super) plain: String,
 }
 
 /// The next expression or statement from here on; comments are passed over.
-fn next_tag(source: &str, from: usize) -> Option<Tag> {
+pub(super) fn next_tag(source: &str, from: usize) -> Option<Tag> {
     let mut at = from;
     loop {
         let start = at + source.get(at..)?.find('{')?;
@@ -87,6 +88,11 @@ fn check(tag: &Tag) -> Result<(), String> {
             "`{operator}` builds strings that nothing bounds, and is not available"
         ));
     }
+    // `self.name()` writes a block into a string, and blocks of such strings double it.
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    if tag.plain.split(|c| !is_name(c)).any(|word| word == "self") {
+        return Err("`self` builds strings that nothing bounds, and is not available".to_owned());
+    }
     let statement = tag.plain.split_whitespace().next().unwrap_or_default();
     if !tag.is_statement {
         return Ok(());
@@ -114,6 +120,10 @@ mod tests {
             ("{% macro f(s) %}{{ s }}{% endmacro %}", "`macro`"),
             ("{%- filter upper %}x{% endfilter %}", "`filter`"),
             ("{% call f() %}x{% endcall %}", "`call`"),
+            (
+                "{% block a %}{% set x = self.b() %}{{ x }}{{ x }}{% endblock %}",
+                "`self`",
+            ),
             ("{# ~ #}{% raw %}{{ a ~ a }}{% endraw %}{{ 'x' ~ a }}", "`~`"),
             ("{{ \"}}\" ~ a }}", "`~`"),
             ("{{ 'it\\'s' ~ a }}", "`~`"),

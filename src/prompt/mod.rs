@@ -8,6 +8,9 @@
 //! marks of the call, differ. **The user prompt** says what the kind of step is like, then shows the agent, the
 //! findings, and last the step.
 //!
+//! **An organisation** adds a text of its own (`guidance.md`), and replaces a template whole, or single blocks of it
+//! ([`Blocks`]). A policy adds guidance and examples; these stand in a fence too.
+//!
 //! **The fence.** Every untrusted text stands in an element whose name ends in [`Marks::fence`], which is fresh for every
 //! call; a text that holds it nevertheless is shown with it broken. Characters that cannot be seen are shown as `⟨U+200B⟩`, text hidden in tag characters as
 //! `⟨hidden:…⟩`, and the first character of anything that looks like a fence or like a turn in some model's own
@@ -30,6 +33,7 @@
 //! ranks highest ([`RankWindows`]). Or they are shown in [parts](Part), one prompt for each. What was cut is marked where it
 //! was cut, told to the judge, and returned in [`Rendered::cut`]. A budget too small for anything still shows a minimum of the step.
 
+mod blocks;
 mod compose;
 mod context;
 mod error;
@@ -41,6 +45,7 @@ mod history;
 mod layout;
 mod marked_text;
 mod marks;
+mod own;
 mod rank;
 mod registry;
 mod reveal;
@@ -54,6 +59,7 @@ mod window;
 use crate::model::{ContentId, Finding, History, Origin, Step, Suspicion, Withheld};
 use crate::policy::Policy;
 
+pub use blocks::{Block, Blocks};
 pub use error::PromptError;
 pub use escape::as_written;
 pub use marks::{CANARY_DIGITS, FENCE_DIGITS, Marks};

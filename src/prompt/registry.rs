@@ -12,13 +12,14 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, UndefinedBehavior};
 use serde::Serialize;
 
+use super::blocks::{BUILT_IN, Blocks};
 use super::compose::{self, Composed};
 use super::context::{CodeRow, SystemContext};
-use super::fence::Fence;
 use super::marked_text::MarkedText;
+use super::own::{Own, fence};
 use super::{Marks, PromptError, PromptInput, Rendered, growth, sample, sources, tokens};
 use crate::model::{Kind, ReasonCode};
-use crate::policy::OwnCode;
+use crate::policy::{Example, OwnCode, Policy};
 
 /// Instructions that one template may execute.
 const FUEL: u64 = 400_000;
@@ -26,6 +27,10 @@ const FUEL: u64 = 400_000;
 const SPARE_BYTES: usize = 256 * 1024;
 /// Bytes of one file.
 const MAX_FILE_BYTES: u64 = 256 * 1024;
+/// Bytes of the organisation's own text: it is part of every call.
+const MAX_TEXT_BYTES: u64 = 32 * 1024;
+/// The file with the organisation's own text.
+pub(super) const TEXT_FILE: &str = "guidance.md";
 /// The largest budget, in tokens.
 const MAX_BUDGET: usize = 1_000_000;
 /// System prompts that are kept, one for each policy that says something else.
@@ -35,6 +40,10 @@ const MAX_KEPT: usize = 256;
 pub struct Prompts {
     environment: Environment<'static>,
     version: String,
+    /// The organisation's own text, as Markdown; empty when it has none.
+    text: String,
+    /// All of it, as it is written.
+    source: String,
     /// Where each template came from, for error messages.
     places: BTreeMap<&'static str, String>,
     /// Tokens of each kind's own prose.
@@ -61,7 +70,7 @@ impl Prompts {
     ///
     /// Never with the templates of this crate; a test holds that.
     pub fn builtin() -> Result<Self, PromptError> {
-        Self::compile(BTreeMap::new())
+        Self::compile(BTreeMap::new(), String::new())
     }
 
     /// The prompts that are compiled in, with the files of a directory in place of those of the same name.
@@ -74,12 +83,16 @@ impl Prompts {
     /// When the directory or a file cannot be read, when a file is none of our templates, when one does not parse, names
     /// something that there is not, or leaves out what the judge cannot do without.
     pub fn load(dir: &Path) -> Result<Self, PromptError> {
-        let mut files = BTreeMap::new();
+        let (mut files, mut text) = (BTreeMap::new(), String::new());
         let entries = std::fs::read_dir(dir).map_err(|error| unreadable(dir, &error))?;
         for entry in entries {
             let path = entry.map_err(|error| unreadable(dir, &error))?.path();
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if name.starts_with('.') {
+                continue;
+            }
+            if name == TEXT_FILE {
+                text = read(&path, MAX_TEXT_BYTES)?;
                 continue;
             }
             let Some((known, _)) = sources::ALL.iter().find(|(known, _)| *known == name) else {
@@ -88,13 +101,48 @@ impl Prompts {
                     expected: sources::ALL
                         .iter()
                         .map(|(name, _)| *name)
+                        .chain([TEXT_FILE])
                         .collect::<Vec<_>>()
                         .join(", "),
                 });
             };
-            files.insert(*known, (path.display().to_string(), read(&path)?));
+            files.insert(*known, (path.display().to_string(), read(&path, MAX_FILE_BYTES)?));
         }
-        Self::compile(files)
+        Self::compile(files, text)
+    }
+
+    /// All templates and texts as they are written, each under a line with its name: what [`Self::version`] is the version of.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// Estimated tokens that the organisation's own text costs in every call.
+    pub fn text_tokens(&self) -> usize {
+        tokens::estimate(&self.text)
+    }
+
+    /// Holds that what a policy adds to the system prompt is shown, and returns the tokens of the system prompt without it and with it.
+    ///
+    /// # Errors
+    ///
+    /// When the template of the system prompt does not render with it, or leaves it out.
+    pub fn check_policy(&self, policy: &Policy) -> Result<(usize, usize), PromptError> {
+        let marks = sample::marks();
+        let own = Own::of(policy);
+        let system = self.system(own, &marks)?;
+        if let Some(example) = policy.examples.iter().find(|example| !system.contains(&example.why)) {
+            return Err(PromptError::Incomplete {
+                file: self.place(sources::SYSTEM),
+                missing: format!("the examples of the policy, such as the one with `{}`", example.why),
+            });
+        }
+        let codes = Own {
+            guidance: "",
+            examples: &[],
+            ..own
+        };
+        let without = self.system(codes, &marks)?;
+        Ok((tokens::estimate(&without), tokens::estimate(&system)))
     }
 
     /// Changes exactly when a template changes: 12 hexadecimal digits.
@@ -118,7 +166,12 @@ impl Prompts {
             code: ReasonCode::Organisation("org.sample".to_owned()),
             meaning: "sample meaning".to_owned(),
         }];
-        let system = self.system("", &own, &marks)?;
+        let own = Own {
+            guidance: "",
+            codes: &own,
+            examples: &[],
+        };
+        let system = self.system(own, &marks)?;
         self.holds(sources::SYSTEM, &system, &sample::needed_of_system(&marks))?;
         let mut checked = vec![self.checked(sources::SYSTEM, &system)];
         for kind in Kind::ALL {
@@ -139,12 +192,8 @@ impl Prompts {
     /// output beyond all bounds.
     pub fn render(&self, input: &PromptInput<'_>, marks: &Marks) -> Result<Rendered, PromptError> {
         let budget = input.budget_tokens.min(MAX_BUDGET);
-        let system = self.system_of(&input.policy.guidance, &input.policy.own_codes, marks)?;
-        let fence = Fence::new(&marks.fence).map_err(|error| PromptError::Broken {
-            file: sources::SYSTEM.to_owned(),
-            line: None,
-            what: format!("the fence cannot be watched for: {error}"),
-        })?;
+        let system = self.system_of(Own::of(input.policy), marks)?;
+        let fence = fence(&marks.fence)?;
         let prose = self.prose.get(&input.step.kind).copied().unwrap_or_default();
         let system_tokens = tokens::estimate(&system);
         let spent = system_tokens + prose;
@@ -171,8 +220,9 @@ impl Prompts {
         })
     }
 
-    fn compile(mut files: BTreeMap<&'static str, (String, String)>) -> Result<Self, PromptError> {
+    fn compile(mut files: BTreeMap<&'static str, (String, String)>, text: String) -> Result<Self, PromptError> {
         let mut environment = environment()?;
+        let mut written = String::new();
         let mut places = BTreeMap::new();
         let mut hash = blake3::Hasher::new();
         for (name, builtin) in sources::ALL {
@@ -183,20 +233,40 @@ impl Prompts {
                 hash.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
                 hash.update(part);
             }
-            growth::refuse(&source).map_err(|(line, what)| PromptError::Broken {
+            written.push_str(&format!("===== {name} =====\n{source}"));
+            let wrong = |(line, what)| PromptError::Broken {
                 file: place.clone(),
                 line: Some(line),
                 what,
-            })?;
+            };
+            growth::refuse(&source).map_err(wrong)?;
+            let blocks = Blocks::read(name, &source).map_err(wrong)?;
+            if blocks.extends {
+                blocks
+                    .are_in(&Blocks::read(name, builtin).map_err(wrong)?)
+                    .map_err(wrong)?;
+                hash.update(builtin.as_bytes());
+                let name = format!("{BUILT_IN}{name}");
+                written.push_str(&format!("===== {name} =====\n{builtin}"));
+                environment
+                    .add_template_owned(name.clone(), (*builtin).to_owned())
+                    .map_err(|error| broken(innermost(&error), name, None))?;
+            }
             environment
                 .add_template_owned(*name, source)
                 .map_err(|error| broken(innermost(&error), place.clone(), None))?;
             places.insert(*name, place);
         }
+        if !text.is_empty() {
+            hash.update(text.as_bytes());
+            written.push_str(&format!("===== {TEXT_FILE} =====\n{text}"));
+        }
         let version = hash.finalize().to_hex().chars().take(12).collect();
         let mut prompts = Self {
             environment,
             version,
+            text,
+            source: written,
             places,
             prose: BTreeMap::new(),
             systems: Mutex::default(),
@@ -211,26 +281,18 @@ impl Prompts {
 
     /// The system prompt of a call. It is rendered once for what a policy adds to it: rendering takes longer than all else
     /// that a prompt needs.
-    fn system_of(&self, guidance: &str, own_codes: &[OwnCode], marks: &Marks) -> Result<String, PromptError> {
+    fn system_of(&self, own: Own<'_>, marks: &Marks) -> Result<String, PromptError> {
         if !MarkedText::fit(marks) {
-            return self.system(guidance, own_codes, marks);
+            return self.system(own, marks);
         }
-        let mut hash = blake3::Hasher::new();
-        let codes = own_codes
-            .iter()
-            .flat_map(|own| [own.code.as_str(), own.meaning.as_str()]);
-        for part in std::iter::once(guidance).chain(codes) {
-            hash.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
-            hash.update(part.as_bytes());
-        }
-        let key = hash.finalize();
+        let key = own.hash();
         let kept = self.systems.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept.get(&key).cloned();
         drop(kept);
         let gaps = match known {
             Some(gaps) => gaps,
             None => {
-                let gaps = MarkedText::find(|marks| self.system(guidance, own_codes, marks))?.map(Arc::new);
+                let gaps = MarkedText::find(|marks| self.system(own, marks))?.map(Arc::new);
                 let mut kept = self.systems.lock().unwrap_or_else(PoisonError::into_inner);
                 if kept.len() >= MAX_KEPT {
                     kept.clear();
@@ -241,27 +303,33 @@ impl Prompts {
         };
         match gaps {
             Some(gaps) => Ok(gaps.fill(marks)),
-            None => self.system(guidance, own_codes, marks),
+            None => self.system(own, marks),
         }
     }
 
-    fn system(&self, guidance: &str, own_codes: &[OwnCode], marks: &Marks) -> Result<String, PromptError> {
+    fn system(&self, own: Own<'_>, marks: &Marks) -> Result<String, PromptError> {
         let published = ReasonCode::all().map(|code| CodeRow {
             name: code.as_str().to_owned(),
             meaning: code.meaning().to_owned(),
         });
-        let own = own_codes.iter().map(|own| CodeRow {
+        let of_policy = own.codes.iter().map(|own| CodeRow {
             name: own.code.as_str().to_owned(),
             meaning: own.meaning.clone(),
         });
-        let codes = published.chain(own).collect();
+        let guidance = match (own.guidance.trim(), self.text.trim()) {
+            (guidance, "") => guidance.to_owned(),
+            ("", text) => text.to_owned(),
+            (guidance, text) => format!("{guidance}\n\n{text}"),
+        };
+        let bound = SPARE_BYTES + guidance.len() + own.examples.iter().map(Example::bytes).sum::<usize>();
         let context = SystemContext {
-            codes,
-            guidance: guidance.trim(),
+            codes: published.chain(of_policy).collect(),
+            guidance: &guidance,
+            examples: own.examples(&marks.fence)?,
             fence: &marks.fence,
             canary: &marks.canary,
         };
-        self.write(sources::SYSTEM, &context, SPARE_BYTES + guidance.len())
+        self.write(sources::SYSTEM, &context, bound)
     }
 
     fn write(&self, name: &str, context: &impl Serialize, bound: usize) -> Result<String, PromptError> {
@@ -375,12 +443,12 @@ fn unreadable(path: &Path, error: &std::io::Error) -> PromptError {
     }
 }
 
-fn read(path: &Path) -> Result<String, PromptError> {
+fn read(path: &Path, most: u64) -> Result<String, PromptError> {
     let about = std::fs::metadata(path).map_err(|error| unreadable(path, &error))?;
-    if !about.is_file() || about.len() > MAX_FILE_BYTES {
+    if !about.is_file() || about.len() > most {
         return Err(PromptError::Unreadable {
             path: path.to_owned(),
-            why: format!("expected a file of at most {MAX_FILE_BYTES} bytes"),
+            why: format!("expected a file of at most {most} bytes"),
         });
     }
     std::fs::read_to_string(path).map_err(|error| unreadable(path, &error))

@@ -67,7 +67,9 @@ mod tests {
         }
         let mut files: Vec<String> = std::fs::read_dir("prompts")
             .unwrap()
-            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .map(|entry| entry.unwrap())
+            .filter(|entry| entry.path().is_file())
+            .map(|entry| entry.file_name().into_string().unwrap())
             .collect();
         files.sort();
         assert_eq!(files, ALL.iter().map(|(name, _)| *name).collect::<Vec<_>>());

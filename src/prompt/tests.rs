@@ -4,6 +4,7 @@ mod budget;
 mod fenced;
 mod files;
 mod history;
+mod organisation;
 mod system;
 mod whole;
 

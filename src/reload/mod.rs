@@ -259,18 +259,19 @@ impl Reloader {
     }
 }
 
-/// Writes down which policies are in force, beside the audit file.
+/// Writes down which policies and prompts are in force, beside the audit file.
 fn keep_policies(config: &Config, organisations: &Organisations) {
     let Some(folder) = config.audit.as_ref().and_then(audit::policy_folder) else {
         return;
     };
-    let in_force = organisations.ids().filter_map(|id| organisations.get(id));
-    let policies: Vec<_> = in_force.map(|organisation| Arc::clone(&organisation.policy)).collect();
-    let texts = policies
-        .iter()
-        .map(|policy| (policy.version.as_str(), policy.source.as_str()));
-    if let Err(error) = audit::keep_policies(&folder, texts) {
-        tracing::warn!(folder = %folder.display(), %error, "the policies in force could not be written down");
+    let in_force: Vec<_> = organisations.ids().filter_map(|id| organisations.get(id)).collect();
+    let policies = in_force.iter().flat_map(|organisation| organisation.policies());
+    let policies = policies.map(|(_, policy)| (policy.version.as_str(), policy.source.as_str()));
+    let prompts = in_force.iter().map(|organisation| &organisation.prompts);
+    let prompts = prompts.map(|prompts| (prompts.version(), prompts.source()));
+    let kept = audit::keep_policies(&folder, policies).and_then(|()| audit::keep_prompts(&folder, prompts));
+    if let Err(error) = kept {
+        tracing::warn!(folder = %folder.display(), %error, "the policies and prompts in force could not be written down");
     }
 }
 

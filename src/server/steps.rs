@@ -183,7 +183,7 @@ async fn decide(
         pipeline::Refused::Unrecorded => Refusal::Unrecorded,
         pipeline::Refused::LimitReached { retry_after } => Refusal::LimitReached(retry_after),
     })?;
-    let disclosure = admitted.organisation().policy.disclosure;
+    let disclosure = admitted.policy_of(&step).disclosure;
     let shown = Shown {
         reasoning: disclosure.reasoning,
         findings: disclosure.findings,

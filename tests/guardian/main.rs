@@ -51,6 +51,8 @@ mod hooks;
 #[cfg(test)]
 mod https;
 #[cfg(test)]
+mod layers;
+#[cfg(test)]
 mod leaving;
 #[cfg(test)]
 #[path = "../support/live.rs"]

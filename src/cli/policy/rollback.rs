@@ -7,7 +7,8 @@ use clap::Args;
 
 use super::super::output::say;
 use super::super::{ConfigArgument, Ended, OrganisationArgument, settings_file};
-use super::{found, seen_in};
+use super::super::versions::found;
+use super::seen_in;
 use crate::app;
 use crate::audit::{self, InForce};
 use crate::config::{Config, Keys, OrganisationSettings, PolicyChoice, load_with};
@@ -65,7 +66,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         None => before(&lines(&folder)?, organisation)?,
     };
     let policies = seen_in(&folder);
-    let kept = found(&policies, &hash)?;
+    let kept = found("policy", &policies, &hash)?;
     let user = user();
     let text = format!("# {}, put back by {user} on {}\n{}", kept.version, jiff::Timestamp::now(), kept.text()?);
     let name = file.display().to_string();

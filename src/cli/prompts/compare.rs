@@ -1,19 +1,21 @@
-//! `guardian prompts diff`: templates beside the built-in ones.
+//! `guardian prompts diff`: templates beside the built-in ones, and what changed underneath since they were taken over.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use similar::TextDiff;
 
+use super::{BASES, keep_base};
 use crate::cli::output::{say, write};
-use crate::cli::{ConfigArgument, Ended, OrganisationArgument};
-use crate::prompt::Prompts;
+use crate::cli::{ConfigArgument, Ended, OrganisationArgument, printable};
+use crate::prompt::{Block, Blocks, Prompts};
 
 /// Lines around a difference.
 const AROUND: usize = 3;
 
 pub(super) fn run(
     dir: Option<&Path>,
+    seen: bool,
     organisation: &OrganisationArgument,
     config: &ConfigArgument,
 ) -> anyhow::Result<Ended> {
@@ -28,10 +30,11 @@ pub(super) fn run(
             .with_context(|| format!("{}: cannot be read", dir.display()))?
             .file_name();
         let name = name.to_string_lossy();
-        let known = name.starts_with('.') || Prompts::sources().any(|(known, _)| known == name);
+        let known =
+            name.starts_with('.') || name == "guidance.md" || Prompts::sources().any(|(known, _)| known == name);
         anyhow::ensure!(known, "{}: this is none of the templates", dir.join(&*name).display());
     }
-    let (mut own, mut changed) = (0, 0);
+    let (mut own, mut changed, mut underneath) = (0, 0, 0);
     for (name, built_in) in Prompts::sources() {
         let file = dir.join(name);
         if !file.exists() {
@@ -39,35 +42,128 @@ pub(super) fn run(
         }
         own += 1;
         let text = std::fs::read_to_string(&file).with_context(|| format!("{}: cannot be read", file.display()))?;
-        if text == built_in {
-            continue;
+        changed += usize::from(tell_own(name, built_in, &file, &text));
+        if seen {
+            keep_base(&dir, name)?;
         }
-        changed += 1;
-        let diff = TextDiff::from_lines(built_in, &text);
-        let mut unified = diff.unified_diff();
-        let unified = unified
-            .context_radius(AROUND)
-            .header(&format!("built-in/{name}"), &file.display().to_string());
-        write(format_args!("{}", plain(&unified.to_string())));
+        match std::fs::read_to_string(dir.join(BASES).join(name)) {
+            Ok(base) => underneath += usize::from(tell_underneath(name, &base, built_in, &text)),
+            Err(_) => say!(
+                "{}: no copy of the built-in template from which it was made, so what changed underneath is not known; `--seen` keeps one",
+                file.display()
+            ),
+        }
     }
     say!(
-        "{own} of {} templates are in {}; {changed} of them differ from the built-in ones",
+        "{own} of {} templates are in {}; {changed} of them differ from the built-in ones, {underneath} changed underneath{}",
         Prompts::sources().count(),
-        dir.display()
+        dir.display(),
+        if underneath > 0 {
+            " (`--seen` when you have looked at it)"
+        } else {
+            ""
+        }
     );
-    Ok(if changed > 0 {
+    Ok(if changed + underneath > 0 {
         Ended::UnderThreshold
     } else {
         Ended::Done
     })
 }
 
+/// Says what an organisation changed: block by block where it extends the built-in template.
+fn tell_own(name: &str, built_in: &str, file: &Path, text: &str) -> bool {
+    let place = file.display();
+    let (Ok(own), Ok(theirs)) = (Blocks::read(name, text), Blocks::read(name, built_in)) else {
+        return tell(&format!("built-in/{name}"), built_in, &place.to_string(), text);
+    };
+    if !own.extends {
+        return tell(&format!("built-in/{name}"), built_in, &place.to_string(), text);
+    }
+    let mut differs = false;
+    for block in &own.blocks {
+        let before = of_name(&theirs, block.name);
+        let block_name = block.name;
+        differs |= tell(
+            &format!("built-in/{name}, block {block_name}"),
+            before,
+            &format!("{place}:{}, block {block_name}", block.line),
+            &with_built_in(block.text, before),
+        );
+    }
+    differs
+}
+
+/// A block with the built-in text where it asks for that.
+fn with_built_in(text: &str, built_in: &str) -> String {
+    ["{{ super() }}\n", "{{ super() }}", "{{super()}}"]
+        .into_iter()
+        .find(|tag| text.contains(tag))
+        .map_or_else(|| text.to_owned(), |tag| text.replace(tag, built_in))
+}
+
+/// Says what changed in the built-in template since the organisation took it over, where its own words hide that.
+fn tell_underneath(name: &str, base: &str, built_in: &str, text: &str) -> bool {
+    if base == built_in {
+        return false;
+    }
+    let (then, now) = (
+        format!("built-in/{name} as it was"),
+        format!("built-in/{name} as it is"),
+    );
+    let read = (
+        Blocks::read(name, text),
+        Blocks::read(name, base),
+        Blocks::read(name, built_in),
+    );
+    let (Ok(own), Ok(was), Ok(is)) = read else {
+        return tell(&then, base, &now, built_in);
+    };
+    if !own.extends {
+        return tell(&then, base, &now, built_in);
+    }
+    let mut hidden = false;
+    for block in &own.blocks {
+        let (before, after) = (of_name(&was, block.name), of_name(&is, block.name));
+        let block_name = block.name;
+        hidden |= tell(
+            &format!("{then}, block {block_name}"),
+            before,
+            &format!("{now}, block {block_name}"),
+            after,
+        );
+    }
+    if !hidden {
+        say!(
+            "{name}: the built-in template changed, in nothing that is hidden by blocks of yours: the changes reach you"
+        );
+    }
+    hidden
+}
+
+fn of_name<'s>(blocks: &Blocks<'s>, name: &str) -> &'s str {
+    let found: Option<&Block<'s>> = blocks.blocks.iter().find(|block| block.name == name);
+    found.map_or("", |block| block.text)
+}
+
+/// Shows how two texts differ; whether they do.
+fn tell(before: &str, old: &str, after: &str, new: &str) -> bool {
+    if old == new {
+        return false;
+    }
+    let diff = TextDiff::from_lines(old, new);
+    let mut unified = diff.unified_diff();
+    let unified = unified.context_radius(AROUND).header(before, after);
+    write(format_args!("{}", plain(&unified.to_string())));
+    true
+}
+
 /// Lines as they are, but nothing that a terminal would obey.
 fn plain(text: &str) -> String {
     text.split_inclusive('\n')
         .map(|line| match line.strip_suffix('\n') {
-            Some(line) => crate::cli::printable(line) + "\n",
-            None => crate::cli::printable(line),
+            Some(line) => printable(line) + "\n",
+            None => printable(line),
         })
         .collect()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::said::Said::{self, Between, Keys, Needs, OneOf, Schema, Share};
+use super::said::Said::{self, Between, Keys, Needs, OneOf, Schema, Share, Words};
 use super::said::names;
 use crate::model::{
     Authorization, Confidence, Decision, Enforcement, Kind, Method, Origin, ReasonCode, Risk, Severity, ToolClass,
@@ -16,7 +16,8 @@ pub(super) fn said() -> Vec<(String, Said)> {
         .into_iter()
         .chain(own_rules())
         .chain(tables())
-        .chain(judging());
+        .chain(judging())
+        .chain(layers());
     all.map(|(path, said)| (path.to_owned(), said)).collect()
 }
 
@@ -44,6 +45,12 @@ fn findings() -> Vec<(&'static str, Said)> {
     let methods = || OneOf(names(Method::ALL, Method::as_str));
     vec![
         ("extends", OneOf([PROFILE_NAMES, &["nothing"]].concat())),
+        ("examples", Needs(&["step", "decision", "why"])),
+        ("examples.decision", OneOf(names(Decision::ALL, Decision::as_str))),
+        (
+            "examples.reason_codes",
+            Schema(json!({"type": "array", "items": reason()})),
+        ),
         ("treatments", Needs(&["treatment"])),
         (
             "treatments.reasons",
@@ -106,6 +113,25 @@ fn tables() -> Vec<(&'static str, Said)> {
                 "type": "object", "patternProperties": {"^org(\\.|$)": own_code}, "additionalProperties": false,
             })),
         ),
+    ]
+}
+
+/// A layer is a policy without layers, and with those whom it is for.
+fn layers() -> Vec<(&'static str, Said)> {
+    let policy = || Schema(json!({"$ref": "#"}));
+    vec![
+        ("teams.*", policy()),
+        ("agents.*", policy()),
+        ("teams", Words("What differs for a team, by its name.")),
+        (
+            "agents",
+            Words("What differs for an agent, by its id or a pattern of ids."),
+        ),
+        (
+            "callers",
+            Words("In a layer: patterns of the callers for whom it holds."),
+        ),
+        ("team", Words("In the layer of an agent: the team to which it belongs.")),
     ]
 }
 

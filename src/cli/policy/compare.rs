@@ -1,0 +1,119 @@
+//! `guardian policy diff`: which recorded verdicts another policy changes, and which settings differ.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Args;
+use similar::TextDiff;
+
+use super::{LayerArguments, chosen};
+use crate::app;
+use crate::cli::output::{say, write};
+use crate::cli::{ConfigArgument, Ended, OrganisationArgument, input, printable, replay};
+use crate::eval;
+use crate::pipeline::Organisation;
+use crate::policy::Policy;
+
+/// What is compared.
+#[derive(Debug, Args)]
+pub(in crate::cli) struct Arguments {
+    /// The policy before: a file, or the name of a built-in profile.
+    #[arg(value_name = "OLD")]
+    old: PathBuf,
+    /// The policy after.
+    #[arg(value_name = "NEW")]
+    new: PathBuf,
+    /// The recorded steps; `-` for standard input.
+    #[arg(long, value_name = "TRACE | AUDIT")]
+    on: Option<PathBuf>,
+    #[command(flatten)]
+    layer: LayerArguments,
+    #[command(flatten)]
+    organisation: OrganisationArgument,
+    /// Ask no endpoint: compare what the guardian decides by itself.
+    #[arg(long)]
+    offline: bool,
+    #[command(flatten)]
+    config: ConfigArgument,
+}
+
+pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
+    let read = |file: &PathBuf| -> anyhow::Result<Arc<Policy>> {
+        let policy = Arc::new(app::chosen_policy(&chosen(file))?);
+        // Without a layer's name the policy keeps all its layers: a trace says which agent takes a step.
+        match (&arguments.layer.team, &arguments.layer.agent) {
+            (None, None) => Ok(policy),
+            _ => Ok(Arc::clone(arguments.layer.of(&policy)?.1)),
+        }
+    };
+    let (old, new) = (read(&arguments.old)?, read(&arguments.new)?);
+    let Some(file) = &arguments.on else {
+        return Ok(settings(arguments, &old, &new));
+    };
+    let (name, text) = (input::name(file), input::text(file)?);
+    let trace = eval::read_trace(&name, &text).map_err(|why| anyhow::anyhow!("{why}"))?;
+    let mut decided = Vec::new();
+    for policy in [&old, &new] {
+        let config = arguments.config.load_to_ask_if_possible(arguments.offline)?;
+        let id = arguments.organisation.of(&config)?.id.clone();
+        let cases = &trace.cases;
+        let outcomes = replay::decide_under(config, id.clone(), cases, |organisations| {
+            if let Some(organisation) = organisations.get(&id) {
+                organisations.insert(Organisation {
+                    policy: Arc::clone(policy),
+                    ..Organisation::clone(&organisation)
+                });
+            }
+        });
+        decided.push(outcomes.await?);
+    }
+    match decided.as_slice() {
+        [before, after] if replay::tell(before, after) == 0 => Ok(Ended::Done),
+        [_, _] => Ok(Ended::UnderThreshold),
+        _ => Ok(Ended::Failed),
+    }
+}
+
+/// Says which settings differ, once everything that a policy builds on is resolved.
+fn settings(arguments: &Arguments, old: &Policy, new: &Policy) -> Ended {
+    let mut differing = 0;
+    let mut tell = |whose: &str, old: &str, new: &str| {
+        if old != new {
+            differing += 1;
+            let diff = TextDiff::from_lines(old, new);
+            let mut unified = diff.unified_diff();
+            let names = [&arguments.old, &arguments.new].map(|file| format!("{}{whose}", file.display()));
+            let [old_name, new_name] = names.map(|name| printable(&name));
+            let text = unified.context_radius(2).header(&old_name, &new_name).to_string();
+            for line in text.lines() {
+                write(format_args!("{}\n", printable(line)));
+            }
+        }
+    };
+    tell("", &old.source, &new.source);
+    let find = |policy: &Policy, whose: &str| {
+        let mut layers = policy.layers.iter();
+        let found = layers.find(|(selected, _)| selected.to_string() == whose);
+        found.map(|(_, policy)| policy.source.clone())
+    };
+    let named = |policy: &Policy| -> Vec<String> { policy.layers.iter().map(|(who, _)| who.to_string()).collect() };
+    let mut whose = named(old);
+    whose.extend(named(new));
+    whose.sort();
+    whose.dedup();
+    for layer in whose {
+        // Where one of the two has no such layer, the organisation's own policy holds for these steps.
+        let (before, after) = (find(old, &layer), find(new, &layer));
+        tell(
+            &layer,
+            before.as_deref().unwrap_or(&old.source),
+            after.as_deref().unwrap_or(&new.source),
+        );
+    }
+    say!("{differing} effective policies differ");
+    if differing == 0 {
+        Ended::Done
+    } else {
+        Ended::UnderThreshold
+    }
+}

@@ -1,0 +1,66 @@
+//! What is behind a hash in a record: policies and prompts, each by its version.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+
+use super::output::{say, write};
+use super::{Ended, printable};
+
+/// Something that can be shown.
+pub(super) struct Known {
+    pub(super) version: String,
+    pub(super) whose: String,
+    pub(super) text: Text,
+}
+
+/// Its text.
+pub(super) enum Text {
+    Here(String),
+    File(PathBuf),
+}
+
+/// Shows what has this version, or begins so, or is the built-in profile of this name; without one, lists all.
+pub(super) fn show(what: &str, known: &[Known], hash: Option<&str>) -> anyhow::Result<Ended> {
+    let Some(hash) = hash else {
+        for known in known {
+            say!("{}  {}", known.version, printable(&known.whose));
+        }
+        return Ok(Ended::Done);
+    };
+    let found = found(what, known, hash)?;
+    write(format_args!("# {}: {}\n{}", found.version, found.whose, found.text()?));
+    Ok(Ended::Done)
+}
+
+impl Known {
+    pub(super) fn text(&self) -> anyhow::Result<String> {
+        match &self.text {
+            Text::Here(text) => Ok(text.clone()),
+            Text::File(file) => {
+                std::fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))
+            }
+        }
+    }
+}
+
+/// The one that has this version, or begins so, or is the built-in profile of this name.
+pub(super) fn found<'k>(what: &str, known: &'k [Known], hash: &str) -> anyhow::Result<&'k Known> {
+    let by_name = format!("built-in profile `{hash}`");
+    let fits = |known: &&Known| known.whose == by_name || (hash.len() >= 4 && known.version.starts_with(hash));
+    let mut versions: Vec<&str> = known.iter().filter(fits).map(|known| known.version.as_str()).collect();
+    versions.sort_unstable();
+    versions.dedup();
+    anyhow::ensure!(
+        versions.len() <= 1,
+        "`{hash}` is how several versions begin: {}",
+        versions.join(", ")
+    );
+    known.iter().find(fits).with_context(|| {
+        format!(
+            "no {what} `{}` was seen here: expected one of the hashes that `guardian {what} show` lists; a server keeps what it used \
+             beside its audit file (`--seen DIR`)",
+            printable(hash)
+        )
+    })
+}

@@ -1,0 +1,83 @@
+//! What a policy adds to the system prompt: guidance, reason codes of its own, examples behind a fence.
+
+use super::context::ExampleContext;
+use super::fence::Fence;
+use super::{PromptError, sources};
+use crate::model::ReasonCode;
+use crate::policy::{Example, OwnCode, Policy};
+
+/// What a policy adds to the system prompt.
+#[derive(Clone, Copy)]
+pub(super) struct Own<'a> {
+    pub(super) guidance: &'a str,
+    pub(super) codes: &'a [OwnCode],
+    pub(super) examples: &'a [Example],
+}
+
+impl<'a> Own<'a> {
+    /// That of a policy.
+    pub(super) fn of(policy: &'a Policy) -> Self {
+        Self {
+            guidance: &policy.guidance,
+            codes: &policy.own_codes,
+            examples: &policy.examples,
+        }
+    }
+
+    /// Equal where all of it is equal.
+    pub(super) fn hash(&self) -> blake3::Hash {
+        let mut hash = blake3::Hasher::new();
+        let codes = self
+            .codes
+            .iter()
+            .flat_map(|own| [own.code.as_str(), own.meaning.as_str()]);
+        let examples = self.examples.iter().flat_map(|example| {
+            let codes = example.reason_codes.iter().map(ReasonCode::as_str);
+            [example.step.as_str(), example.decision.as_str(), &example.why]
+                .into_iter()
+                .chain(codes)
+        });
+        // How many there are comes first: what one list lacks cannot stand in the other.
+        for count in [self.codes.len(), self.examples.len()] {
+            hash.update(&u64::try_from(count).unwrap_or(u64::MAX).to_le_bytes());
+        }
+        for part in std::iter::once(self.guidance).chain(codes).chain(examples) {
+            hash.update(&u64::try_from(part.len()).unwrap_or(u64::MAX).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        hash.finalize()
+    }
+
+    /// The examples behind this fence.
+    pub(super) fn examples(&self, token: &str) -> Result<Vec<ExampleContext<'a>>, PromptError> {
+        if self.examples.is_empty() {
+            return Ok(Vec::new());
+        }
+        let fence = fence(token)?;
+        let example = |(index, example): (usize, &'a Example)| ExampleContext {
+            fenced: fence.element(
+                "example",
+                &format!(" id=\"x{}\"", index + 1),
+                &fence.lines(&example.step),
+            ),
+            decision: example.decision.as_str(),
+            reason_codes: example
+                .reason_codes
+                .iter()
+                .map(|code| format!("`{code}`"))
+                .collect::<Vec<_>>()
+                .join(", "),
+            why: &example.why,
+        };
+        Ok(self.examples.iter().enumerate().map(example).collect())
+    }
+}
+
+/// The fence of this token.
+pub(super) fn fence(token: &str) -> Result<Fence<'_>, PromptError> {
+    Fence::new(token).map_err(|error| PromptError::Broken {
+        file: sources::SYSTEM.to_owned(),
+        line: None,
+        what: format!("the fence cannot be watched for: {error}"),
+    })
+}
