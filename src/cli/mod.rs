@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
 
 mod alone;
+mod api;
 
 mod audit;
 mod checks;
@@ -105,6 +106,8 @@ enum Command {
     McpStdio(Box<mcp_stdio::Arguments>),
     /// Ask a running server whether it takes steps; for health checks of containers.
     Health(health::Arguments),
+    /// Print what the server understands and answers, as OpenAPI or as a page.
+    Api(api::Arguments),
     /// Check that everything works, from the configuration to the judge's verdicts.
     Doctor(doctor::Arguments),
 }
@@ -254,6 +257,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Train(arguments) => runtime()?.block_on(train::run(&arguments)),
         Command::WrapConfig(arguments) => runtime()?.block_on(wrap_config::run(&arguments)),
         Command::Health(arguments) => runtime()?.block_on(health::run(&arguments)),
+        Command::Api(arguments) => api::run(&arguments),
         Command::Doctor(arguments) => runtime()?.block_on(doctor::run(&arguments)),
     }
 }

@@ -34,6 +34,7 @@ pub struct ConfigFile {
     pub(super) oidc: OidcSections,
     pub(super) organisations: Vec<OrganisationSection>,
     pub(super) gateways: Vec<GatewaySection>,
+    pub(super) acs: AcsSection,
 }
 
 /// The judge, and its first endpoint.
@@ -239,6 +240,32 @@ pub(super) struct AuditSection {
 pub(super) struct MetricsSection {
     pub(super) listen: Option<String>,
     pub(super) api_keys: Option<Vec<String>>,
+}
+
+/// Envelopes of the Agent Control Standard.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct AcsSection {
+    pub(super) skew_seconds: Option<u64>,
+    pub(super) on_decision_failure: Option<String>,
+    pub(super) max_sessions: Option<usize>,
+    pub(super) journal: Option<String>,
+    pub(super) keys: Vec<AcsKeySection>,
+}
+
+/// A secret that signs envelopes.
+#[derive(Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct AcsKeySection {
+    pub(super) key_id: Option<String>,
+    pub(super) value: Option<String>,
+    pub(super) organisation: Option<String>,
+}
+
+impl std::fmt::Debug for AcsKeySection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "AcsKeySection({:?}, {:?})", self.key_id, self.organisation)
+    }
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

@@ -3,6 +3,7 @@
 //! Every key has a default that works; a key that does not exist is refused, with the file and the place.
 //! Paths in the file are relative to the file. No component imports this module.
 
+mod acs;
 mod audit;
 mod costs;
 mod endpoints;

@@ -69,6 +69,7 @@ impl Reader<'_> {
             )?),
             drain_timeout: timeout + Duration::from_secs(1),
             metrics: self.metrics(&file.metrics, listen)?,
+            acs: defaults.acs,
         })
     }
 

@@ -222,7 +222,8 @@ impl ConfigFile {
             .collect();
         let (audit, audit_on_failure) = reader.audit(&self.audit)?;
         let audit_keeping = reader.audit_keeping(&self.audit, audit.as_ref())?;
-        let server = reader.server(&self, pipeline.timeout)?;
+        let mut server = reader.server(&self, pipeline.timeout)?;
+        server.acs = reader.acs(&self.acs, &organisations, pipeline.timeout)?;
         let oidc = reader.oidc(&self, &ids)?;
         let mut gateways = reader.gateways(&self.gateways, &ids, wire.max_depth, pipeline.timeout)?;
         for (index, gateway) in gateways.iter_mut().enumerate() {

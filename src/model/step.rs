@@ -58,12 +58,15 @@ impl Step {
             .chain(&self.announced_tools)
     }
 
-    /// In which ways the step departs from the published texts, once for each way: the code and one sentence without content.
+    /// In which ways the step departs from the published texts, once for each way: the code and one sentence without content, but for
+    /// names of members that are spelled nearly like others.
     pub fn leniencies(&self) -> Vec<(&'static str, &str)> {
         let mut found: Vec<(&'static str, &str)> = Vec::new();
         for remark in &self.remarks {
             match remark.kind {
-                RemarkKind::Leniency(code) if found.iter().all(|(seen, _)| *seen != code) => {
+                RemarkKind::Leniency(code)
+                    if found.iter().all(|(seen, what)| (*seen, *what) != (code, &*remark.what)) =>
+                {
                     found.push((code, &remark.what));
                 }
                 RemarkKind::Leniency(_) | RemarkKind::Oddity => {}

@@ -1,4 +1,5 @@
-//! The HTTP server: `POST /` and `/aos` for steps, `POST /v1/judge` for message logs, `GET /healthz`, `/readyz`, `/metrics`.
+//! The HTTP server: `POST /` and `/aos` for steps, `POST /acs` for envelopes of ACS, `POST /v1/judge` for message logs, `GET /healthz`, `/readyz`, `/metrics`,
+//! `/openapi.json`.
 //!
 //! ```text
 //! request ─▶ receive: credential, content type, size, time ─▶ wire::decode ─▶ per item: admit, decide ─▶ wire::encode
@@ -9,6 +10,8 @@
 //! JSON-RPC error as their body all the same. A step is decided in a task of its own: a client that hangs up takes
 //! nothing along but its own answer.
 
+mod acs;
+mod api;
 mod authentication;
 mod batch;
 mod connections;
@@ -37,6 +40,8 @@ use axum::Router;
 use axum::routing::{get, post};
 use tokio::sync::{Semaphore, watch};
 
+pub use acs::{AcsKey, AcsSettings, OnDecisionFailure};
+pub use api::document as api_document;
 pub use authentication::Authentication;
 pub use connections::Connections;
 pub use metrics::{MetricsAccess, MetricsSettings};
@@ -89,6 +94,8 @@ pub struct Settings {
     pub drain_timeout: Duration,
     /// Where `/metrics` is, and who may read it.
     pub metrics: MetricsSettings,
+    /// How envelopes of ACS are checked.
+    pub acs: AcsSettings,
 }
 
 impl Default for Settings {
@@ -107,6 +114,7 @@ impl Default for Settings {
             drain_delay: Duration::ZERO,
             drain_timeout: Duration::from_secs(11),
             metrics: MetricsSettings::default(),
+            acs: AcsSettings::default(),
         }
     }
 }
@@ -196,6 +204,9 @@ pub enum ServerError {
     /// A reload would begin or end TLS.
     #[error("`[tls]` came or went: that takes effect with the next start only")]
     TlsOnlyAtStart,
+    /// The journal of ACS cannot be used.
+    #[error("`acs.journal` cannot be read or written: {0}")]
+    AcsJournal(std::io::Error),
     /// The server stopped.
     #[error("the server stopped: {0}")]
     Stopped(std::io::Error),
@@ -214,6 +225,7 @@ pub(crate) struct Shared {
     tls: Option<Arc<Tls>>,
     /// Whether it has been told to stop.
     stopping: AtomicBool,
+    acs: acs::Door,
 }
 
 /// A server that is bound to its address.
@@ -264,6 +276,7 @@ impl Server {
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
             memory: Arc::new(Memory::new(settings.max_in_flight_bytes, share, settings.longest_wait)),
             tls,
+            acs: acs::Door::open(settings.acs.clone()).map_err(ServerError::AcsJournal)?,
             settings,
             limits,
             stopping: AtomicBool::new(false),
@@ -463,6 +476,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/", post(steps::answer).fallback(refuse_all_but("POST")))
         .route("/aos", post(steps::answer).fallback(refuse_all_but("POST")))
         .route(PATH_WITH_SLASH, post(steps::answer).fallback(refuse_all_but("POST")))
+        .route("/acs", post(acs::answer).fallback(refuse_all_but("POST")))
         .route("/v1/judge", post(judge::answer).fallback(refuse_all_but("POST")))
         .route(
             "/hook/claude-code",
@@ -472,6 +486,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/v1/whoami", get(whoami::answer).fallback(refuse_all_but("GET, HEAD")))
         .route("/healthz", get(health::alive).fallback(refuse_all_but("GET, HEAD")))
         .route("/readyz", get(health::ready).fallback(refuse_all_but("GET, HEAD")))
+        .route("/openapi.json", get(api::answer).fallback(refuse_all_but("GET, HEAD")))
         .route("/metrics", get(metrics::answer).fallback(refuse_all_but("GET, HEAD")))
         .fallback(async || Refusal::NoSuchPath)
         .layer(axum::middleware::from_fn_with_state(

@@ -14,21 +14,34 @@ use super::encoding::{self, Encoding};
 use super::{Refusal, Shared};
 use crate::access::Scope;
 use crate::model::Caller;
+use crate::pipeline::Guardian;
 use crate::wire::Leniency;
 use crate::work::{Taken, unfolded};
 
 /// A request whose credential and shape are in order.
 pub(super) struct Received {
+    /// Who sends it; where nothing was presented, whose work it counts as until that is known.
     pub(super) caller: Caller,
+    pub(super) presented: Presented,
     pub(super) body: Bytes,
     /// What its transport departs from the published texts in.
     pub(super) leniencies: Vec<Leniency>,
     pub(super) permits: Permits,
 }
 
+/// What says who sends a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presented {
+    /// An API key; or none is needed.
+    Key,
+    /// Nothing yet: its body may say so, by a signature.
+    Nothing,
+}
+
 /// What headers say, in order.
 struct Checked {
     caller: Caller,
+    presented: Presented,
     content_type: Option<Leniency>,
     encoding: Encoding,
 }
@@ -41,9 +54,18 @@ pub(super) struct Permits {
 
 /// Receives a request. What is wrong with its headers is said before its body is read.
 pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<Received, Refusal> {
+    receive_for(shared, request, false).await
+}
+
+/// Receives a request, which may come without an API key where its body may be signed.
+pub(super) async fn receive_for(
+    shared: &Shared,
+    request: Request<Body>,
+    may_be_signed: bool,
+) -> Result<Received, Refusal> {
     let (head, body) = request.into_parts();
     let mut body = body.into_data_stream();
-    let mut received = within_bounds(shared, &head, &mut body).await;
+    let mut received = within_bounds(shared, &head, &mut body, may_be_signed).await;
     if let Ok(received) = &mut received
         && head.uri.path() == super::PATH_WITH_SLASH
     {
@@ -62,12 +84,18 @@ pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<R
     received
 }
 
-async fn within_bounds(shared: &Shared, head: &Parts, body: &mut BodyDataStream) -> Result<Received, Refusal> {
+async fn within_bounds(
+    shared: &Shared,
+    head: &Parts,
+    body: &mut BodyDataStream,
+    may_be_signed: bool,
+) -> Result<Received, Refusal> {
     let Checked {
         caller,
+        presented,
         content_type,
         encoding,
-    } = check(shared, head).await?;
+    } = check(shared, head, may_be_signed).await?;
     // What has arrived counts as arriving until it counts as what it unfolds to.
     let arrived = shared.memory.arriving(&caller.organisation);
     let read = read(shared, body, &arrived);
@@ -89,6 +117,7 @@ async fn within_bounds(shared: &Shared, head: &Parts, body: &mut BodyDataStream)
     grown.await.map_err(|_| Refusal::Overloaded)?;
     Ok(Received {
         caller,
+        presented,
         body,
         leniencies: content_type.into_iter().chain(compressed).collect(),
         permits: Permits {
@@ -126,9 +155,14 @@ async fn unpack(shared: &Shared, packed: Bytes, arrived: &Taken) -> Result<Bytes
     }
 }
 
-async fn check(shared: &Shared, head: &Parts) -> Result<Checked, Refusal> {
+async fn check(shared: &Shared, head: &Parts, may_be_signed: bool) -> Result<Checked, Refusal> {
     let headers = &head.headers;
-    let caller = authenticate(shared, headers, &head.extensions, Scope::Judge).await?.caller;
+    let asked = authenticate(shared, headers, &head.extensions, Scope::Judge).await;
+    let (caller, presented) = match asked {
+        Ok(known) => (known.caller, Presented::Key),
+        Err(Refusal::NoCredential) if may_be_signed => (Guardian::local_caller(), Presented::Nothing),
+        Err(refusal) => return Err(refusal),
+    };
     let content_type = encoding::declared_as_json(headers)?;
     let encoding = Encoding::of(headers)?;
     let most = shared.settings.max_body_bytes;
@@ -137,6 +171,7 @@ async fn check(shared: &Shared, head: &Parts) -> Result<Checked, Refusal> {
     }
     Ok(Checked {
         caller,
+        presented,
         content_type,
         encoding,
     })

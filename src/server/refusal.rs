@@ -53,7 +53,7 @@ pub enum Refusal {
     Overloaded,
     /// 503: audit records cannot be written, and no step is taken without one.
     Unrecorded,
-    /// 404: steps go to `/` or `/aos`, message logs to `/v1/judge`.
+    /// 404: steps go to `/` or `/aos`, envelopes of ACS to `/acs`, message logs to `/v1/judge`.
     NoSuchPath,
     /// 405: this path takes these HTTP methods.
     MethodNotAllowed(&'static str),
@@ -151,7 +151,7 @@ impl Refusal {
             Refusal::Overloaded => RpcError::overloaded(1_000),
             Refusal::Unrecorded => RpcError::unrecorded(5_000),
             Refusal::NoSuchPath => RpcError::invalid_request(
-                "there is nothing here: steps go to `POST /` or `POST /aos`, message logs to `POST /v1/judge`",
+                "there is nothing here: steps go to `POST /` or `POST /aos`, envelopes of ACS to `POST /acs`, message logs to `POST /v1/judge`",
             ),
             Refusal::MethodNotAllowed(methods) => {
                 RpcError::invalid_request(format!("expected the HTTP method {methods}"))

@@ -15,7 +15,7 @@ use tracing::Instrument;
 
 use super::receive::{Permits, Received, receive};
 use super::{Refusal, Shared, batch};
-use crate::model::{Caller, RequestId, Step};
+use crate::model::{Caller, Clean, RequestId, Step, Verdict};
 use crate::pipeline::{self, Decided, Recorded};
 use crate::telemetry::names;
 use crate::wire::{self, Call, Facts, Incoming, Item, Limits, RpcError, Shown};
@@ -38,6 +38,7 @@ async fn received(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Vec<u
         body,
         leniencies,
         permits,
+        ..
     } = receive(shared, request).await.map_err(|refusal| (refusal, None))?;
     let permits = Arc::new(permits);
     let deadline = Instant::now() + shared.settings.longest_wait;
@@ -164,19 +165,24 @@ async fn answer_item(
             &jiff::Timestamp::now().to_string(),
             &[],
         )),
-        Call::Step(step) => decide(shared, caller, &id, step, slot, permits)
-            .await
-            .map_err(|refusal| (refusal, Some(id))),
+        Call::Step(step) => {
+            let request = id.clone();
+            let encode = move |verdict: &_, facts: &_, shown: &_| wire::encode_verdict(&request, verdict, facts, shown);
+            let decided = decide(shared, caller, &id, step, slot, permits, encode).await;
+            decided.map_err(|refusal| (refusal, Some(id)))
+        }
     }
 }
 
-async fn decide(
+/// Decides about a step; `encode` writes the answer, which is none where the record could not be written.
+pub(super) async fn decide(
     shared: &Arc<Shared>,
     caller: &Caller,
     id: &RequestId,
     step: Arc<Step>,
     slot: Slot,
     permits: Arc<Permits>,
+    encode: impl FnOnce(&Clean<Verdict>, &Facts, &Shown) -> Vec<u8> + Send + 'static,
 ) -> Result<Vec<u8>, Refusal> {
     let admitted = shared.guardian.admit(caller).await.map_err(|refused| match refused {
         pipeline::Refused::UnknownOrganisation => Refusal::OrganisationGone,
@@ -192,14 +198,14 @@ async fn decide(
         local: disclosure.local,
     };
     let (answer, answered) = oneshot::channel();
-    let (guardian, request) = (Arc::clone(&shared.guardian), id.clone());
+    let guardian = Arc::clone(&shared.guardian);
     // A task of its own: it goes on when the client hangs up, and a panic in it is an answer like any other.
     let deciding = async move {
         let _permits = permits;
         let _counted = InFlight::count();
         let (decided, update) = guardian.answer(&admitted, step, Some(slot)).await;
         // Nobody may be there any more.
-        let _ = answer.send(encode(&request, &decided, &shown));
+        let _ = answer.send(encoded(&decided, &shown, encode));
         // The answer is written before the session is updated, also where both happen on one thread.
         tokio::task::yield_now().await;
         update.apply().await;
@@ -214,7 +220,11 @@ async fn decide(
     }
 }
 
-fn encode(id: &RequestId, decided: &Decided, shown: &Shown) -> Result<Vec<u8>, Refusal> {
+fn encoded(
+    decided: &Decided,
+    shown: &Shown,
+    encode: impl FnOnce(&Clean<Verdict>, &Facts, &Shown) -> Vec<u8>,
+) -> Result<Vec<u8>, Refusal> {
     if decided.recorded == Recorded::No {
         return Err(Refusal::Unrecorded);
     }
@@ -222,7 +232,7 @@ fn encode(id: &RequestId, decided: &Decided, shown: &Shown) -> Result<Vec<u8>, R
         decision_id: decided.decision_id.clone(),
         duration_ms: decided.duration.as_secs_f64() * 1e3,
     };
-    Ok(wire::encode_verdict(id, &decided.verdict, &facts, shown))
+    Ok(encode(&decided.verdict, &facts, shown))
 }
 
 /// A step under way, as the gauge counts it; also when deciding about it panics.

@@ -12,7 +12,7 @@ use super::method_names::{self, Named, Protocol};
 use super::original::Document;
 use super::walk::{Walked, walk};
 use super::zone::{Shape, Zone};
-use super::{Call, Incoming, Item, Limits, Ping, a2a, aos, mcp};
+use super::{Call, Dialect, Incoming, Item, Limits, Ping, a2a, acs, aos, mcp};
 
 /// What some clients write before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -33,19 +33,31 @@ pub fn decode(body: &[u8], limits: &Limits) -> Result<Incoming, RpcError> {
 ///
 /// As [`decode`].
 pub fn decode_received(body: &[u8], limits: &Limits, received: &[Leniency]) -> Result<Incoming, RpcError> {
+    let (table, roots, received) = requests(body, limits, received)?;
+    let remarks: Vec<Remark> = received.iter().map(|leniency| leniency.remark("")).collect();
+    if table.kind(Table::ROOT) != json::Kind::Array {
+        return Ok(Incoming::One(decode_item(&table, Table::ROOT, limits, &remarks)));
+    }
+    let items = roots
+        .into_iter()
+        .map(|request| decode_item(&table, request, limits, &remarks));
+    Ok(Incoming::Batch(items.collect()))
+}
+
+/// The values of a body, the requests among them, and with which leniencies it was received.
+pub(super) fn requests<'j>(
+    body: &'j [u8],
+    limits: &Limits,
+    received: &[Leniency],
+) -> Result<(Table<'j>, Vec<NodeId>, Vec<Leniency>), RpcError> {
     let (body, marked) = match body.strip_prefix(BYTE_ORDER_MARK) {
         Some(body) => (body, Some(Leniency::ByteOrderMark)),
         None => (body, None),
     };
-    let remarks: Vec<Remark> = received
-        .iter()
-        .copied()
-        .chain(marked)
-        .map(|leniency| leniency.remark(""))
-        .collect();
+    let received = received.iter().copied().chain(marked).collect();
     let table = parse(body, limits)?;
     if table.kind(Table::ROOT) != json::Kind::Array {
-        return Ok(Incoming::One(decode_item(&table, Table::ROOT, limits, &remarks)));
+        return Ok((table, vec![Table::ROOT], received));
     }
     let count = table.children(Table::ROOT).count();
     if count == 0 {
@@ -58,10 +70,8 @@ pub fn decode_received(body: &[u8], limits: &Limits, received: &[Leniency]) -> R
         );
         return Err(RpcError::invalid_request(message));
     }
-    let items = table
-        .children(Table::ROOT)
-        .map(|request| decode_item(&table, request, limits, &remarks));
-    Ok(Incoming::Batch(items.collect()))
+    let roots = table.children(Table::ROOT).collect();
+    Ok((table, roots, received))
 }
 
 /// Decodes one request that carries a step.
@@ -104,6 +114,14 @@ fn decode_item(table: &Table<'_>, root: NodeId, limits: &Limits, received: &[Rem
             };
         }
     };
+    if limits.dialect == Dialect::Acs {
+        let step = decode_acs(table, &envelope, limits).map(|step| Call::Step(Arc::new(step)));
+        return Item {
+            id: Some(envelope.id),
+            method_label: None,
+            call: step,
+        };
+    }
     if is_of_successor(table, &envelope) {
         return Item {
             id: Some(envelope.id),
@@ -161,11 +179,27 @@ fn decode_call(
     inner: Option<&str>,
     limits: &Limits,
 ) -> Result<Step, RpcError> {
-    let mut draft = match protocol {
+    let draft = match protocol {
         Protocol::Aos => aos::read_step(table, envelope, method)?,
         Protocol::A2a => a2a::read(table, envelope, method, inner, limits.a2a_side)?,
         Protocol::Mcp => mcp::read(table, envelope, inner)?,
     };
+    walk_and_assemble(table, envelope, method, draft, limits)
+}
+
+/// Decodes the step of an envelope of ACS.
+pub(super) fn decode_acs(table: &Table<'_>, envelope: &Envelope<'_>, limits: &Limits) -> Result<Step, RpcError> {
+    let (method, draft) = acs::draft(table, envelope)?;
+    walk_and_assemble(table, envelope, method, draft, limits)
+}
+
+fn walk_and_assemble(
+    table: &Table<'_>,
+    envelope: &Envelope<'_>,
+    method: Method,
+    mut draft: Draft,
+    limits: &Limits,
+) -> Result<Step, RpcError> {
     let around = Zone::new(Shape::Envelope, Origin::Unknown, Place::Body);
     let anchors = std::mem::take(&mut draft.anchors);
     let walked = walk(table, envelope.root, around, anchors)?;

@@ -238,7 +238,10 @@ impl<'j> Checked<'_, 'j> {
         let found = self.table.describe_member(object, name);
         match misspelt(self.table, object, name) {
             Some((_, key)) => RpcError::invalid_params(pointer, expected, &format!("{found}, but a member `{key}`")),
-            None => RpcError::invalid_params(pointer, expected, found),
+            None => match self.elsewhere(name).filter(|place| *place != pointer) {
+                Some(place) => RpcError::invalid_params(pointer, expected, &format!("{found}, but one at `{place}`")),
+                None => RpcError::invalid_params(pointer, expected, found),
+            },
         }
     }
 
@@ -249,9 +252,59 @@ impl<'j> Checked<'_, 'j> {
                 && let Some((node, key)) = misspelt(self.table, object, name)
                 && names.iter().all(|(known, _)| *known != key)
             {
-                note(remarks, self.pointer(node), *leniency);
+                self.note_name(node, &key, (object, name), *leniency, remarks);
             }
         }
+    }
+
+    /// Notes the names that an object lacks, where one of its surroundings has a member of that name.
+    pub(super) fn note_misplaced(self, object: NodeId, names: &[(&str, Leniency)], remarks: &mut Vec<Remark>) {
+        let around = self.table.parent(object);
+        for holder in [around, self.root] {
+            for (name, _) in names {
+                let exact = self.table.given(holder, name).map(|node| (node, Cow::Borrowed(*name)));
+                if self.table.given(object, name).is_none()
+                    && let Some((node, key)) = exact.or_else(|| misspelt(self.table, holder, name))
+                {
+                    self.note_name(node, &key, (object, name), Leniency::MisplacedMember, remarks);
+                }
+            }
+        }
+    }
+
+    /// Notes a name that was not read: where it stands, and which was expected where.
+    fn note_name(
+        self,
+        node: NodeId,
+        key: &str,
+        (object, expected): (NodeId, &str),
+        leniency: Leniency,
+        remarks: &mut Vec<Remark>,
+    ) {
+        /// Names that are told of one step.
+        const MAX_NAMES: usize = 8;
+        let told = |remark: &&Remark| {
+            Leniency::NAMES
+                .iter()
+                .any(|known| remark.kind == RemarkKind::Leniency(known.code()))
+        };
+        let (place, holder) = (self.pointer(object), self.pointer(self.table.parent(node)));
+        let what = format!("expected `{expected}` in `{place}`, found `{key}` in `{holder}`, which was not read as it");
+        let known = remarks.iter().any(|remark| remark.what == what);
+        if !known && remarks.iter().filter(told).count() < MAX_NAMES {
+            let kind = RemarkKind::Leniency(leniency.code());
+            let pointer = Pointer::new(self.pointer(node));
+            remarks.push(Remark { pointer, what, kind });
+        }
+    }
+
+    /// Where else in the request a member of this name stands.
+    fn elsewhere(self, name: &str) -> Option<String> {
+        /// Values that are looked at.
+        const MAX_LOOKED_AT: usize = 2_000;
+        let mut nodes = self.table.below(self.root).take(MAX_LOOKED_AT);
+        let node = nodes.find(|node| self.table.key(*node).is_some_and(|key| key == name))?;
+        Some(self.pointer(node))
     }
 
     /// One argument of a call; one without a value is `null`.

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use crate::model::{Clean, Decision, ReasonCode, RequestId, Stage, Verdict};
 
 use super::jsonrpc::RpcError;
+use super::leniency::Leniency;
 use shown::{ShownCoverage, ShownFinding, ShownOpinion};
 
 /// What is known of a decision beside its verdict.
@@ -89,7 +90,7 @@ pub fn encode_batch(answers: Vec<Vec<u8>>) -> Vec<u8> {
 }
 
 /// A modification that cannot be sent.
-struct Unmodified;
+pub(super) struct Unmodified;
 
 /// The modified request of a verdict that modifies; nothing for one that does not.
 fn modified_request(verdict: &Verdict) -> Result<Option<&RawValue>, Unmodified> {
@@ -133,7 +134,7 @@ fn refusal<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Verdict
     result
 }
 
-fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
+pub(super) fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
     let mut owasp: Vec<&'static str> = Vec::new();
     for id in verdict.reason_codes.iter().flat_map(|code| code.owasp()) {
         if !owasp.contains(id) {
@@ -168,8 +169,27 @@ fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
             amount: judging.cost_micros as f64 / 1e6,
         }),
         duration_ms: (facts.duration_ms * 1e3).round() / 1e3,
-        diagnostics: verdict.diagnostics.iter().map(|diagnostic| diagnostic.code).collect(),
+        diagnostics: codes(verdict),
+        notes: notes(verdict),
     }
+}
+
+/// The names of what went wrong or was noteworthy, each once.
+fn codes(verdict: &Verdict) -> Vec<&'static str> {
+    let mut codes: Vec<&'static str> = Vec::new();
+    for diagnostic in &verdict.diagnostics {
+        if !codes.contains(&diagnostic.code) {
+            codes.push(diagnostic.code);
+        }
+    }
+    codes
+}
+
+/// Which names of members were not read: where they stand, and what was expected there.
+fn notes(verdict: &Verdict) -> Vec<&str> {
+    let is_name = |code: &str| Leniency::NAMES.iter().any(|known| known.code() == code);
+    let of_names = verdict.diagnostics.iter().filter(|diagnostic| is_name(diagnostic.code));
+    of_names.map(|diagnostic| diagnostic.detail.as_str()).collect()
 }
 
 /// What would have been answered. A modification that could not be sent would have been a denial.
@@ -272,7 +292,7 @@ struct VerdictResult<'v> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Data<'v> {
+pub(super) struct Data<'v> {
     decision_id: &'v str,
     source: &'static str,
     confidence: f64,
@@ -303,6 +323,8 @@ struct Data<'v> {
     duration_ms: f64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     diagnostics: Vec<&'static str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<&'v str>,
 }
 
 /// The answer as it would have been. Its decision is `error` where there would have been none.

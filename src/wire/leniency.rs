@@ -46,15 +46,19 @@ leniencies! {
     /// Arguments of a call in another place than the protocol gives.
     ArgumentsElsewhere = "arguments_elsewhere", "members of the call that the protocol does not define were judged as arguments";
     /// A context without `session`, but with a member spelled nearly so.
-    MisspeltSession = "misspelt_session", "the context has no `session`, but a member spelled nearly so, which was not read as it";
+    MisspeltSession = "misspelt_session", "the context has a member spelled nearly like `session`, which was not read as it";
     /// The same for `user`.
-    MisspeltUser = "misspelt_user", "the context has no `user`, but a member spelled nearly so, which was not read as it";
+    MisspeltUser = "misspelt_user", "the context has a member spelled nearly like `user`, which was not read as it";
     /// The same for `agent`.
-    MisspeltAgent = "misspelt_agent", "the context has no `agent`, but a member spelled nearly so, which was not read as it";
+    MisspeltAgent = "misspelt_agent", "the context has a member spelled nearly like `agent`, which was not read as it";
     /// The same for `stepId`.
-    MisspeltStepId = "misspelt_step_id", "the context has no `stepId`, but a member spelled nearly so, which was not read as it";
+    MisspeltStepId = "misspelt_step_id", "the context has a member spelled nearly like `stepId`, which was not read as it";
     /// The same for `turnId`.
-    MisspeltTurnId = "misspelt_turn_id", "the context has no `turnId`, but a member spelled nearly so, which was not read as it";
+    MisspeltTurnId = "misspelt_turn_id", "the context has a member spelled nearly like `turnId`, which was not read as it";
+    /// Any other member that is spelled nearly like one that is not there.
+    MisspeltMember = "misspelt_member", "a member is spelled nearly like one that the protocol gives, and was not read as it";
+    /// A member of a context that stands elsewhere.
+    MisplacedMember = "misplaced_member", "a member that belongs into the context stands elsewhere, and was not read";
     /// A wrapped message without a method of its own.
     MethodOfEnvelope = "method_of_envelope", "the message has no method, so that of the request was taken for it";
     /// Words of which nobody can tell who sends them to whom.
@@ -70,6 +74,17 @@ leniencies! {
 }
 
 impl Leniency {
+    /// The leniencies of names that were not read: what is said of them names the place and what was expected there.
+    pub(super) const NAMES: &'static [Leniency] = &[
+        Leniency::MisspeltSession,
+        Leniency::MisspeltUser,
+        Leniency::MisspeltAgent,
+        Leniency::MisspeltStepId,
+        Leniency::MisspeltTurnId,
+        Leniency::MisspeltMember,
+        Leniency::MisplacedMember,
+    ];
+
     /// The remark that leaves the diagnostic.
     pub(super) fn remark(self, pointer: impl Into<String>) -> Remark {
         Remark {

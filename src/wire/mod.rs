@@ -16,9 +16,11 @@
 //! `encode` goes the other way. Where the published texts disagree, every shape is understood and one is sent; a
 //! modified request goes back in the shape in which it came.
 //!
+//! `acs` reads the envelopes of ACS, in the place of 2 and 3, and writes its answers.
 //! `chat` reads what agents say to models, and makes requests of it; `value` is JSON where it is passed on.
 
 mod a2a;
+pub(crate) mod acs;
 mod aos;
 pub(crate) mod chat;
 mod decode;
@@ -64,6 +66,18 @@ pub struct Limits {
     pub max_body_bytes: usize,
     /// The observed agent's side of messages between agents, where neither details nor roles tell.
     pub a2a_side: Side,
+    /// Whose envelopes requests are in.
+    pub dialect: Dialect,
+}
+
+/// Whose envelopes requests are in: both have methods of the same names with other parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dialect {
+    /// The Agent Observability Standard, and what it carries.
+    #[default]
+    Aos,
+    /// The Agent Control Standard.
+    Acs,
 }
 
 impl Default for Limits {
@@ -74,6 +88,7 @@ impl Default for Limits {
             max_batch: 32,
             max_body_bytes: 1 << 20,
             a2a_side: Side::Client,
+            dialect: Dialect::Aos,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::model::{Origin, Place};
 
 use super::json::{NodeId, Table};
 use super::part::PartShape;
-use super::{a2a, aos, mcp};
+use super::{a2a, acs, aos, mcp};
 
 /// What the fields below a node mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +31,8 @@ pub(super) enum Shape {
     A2a(a2a::A2aShape),
     /// A field of MCP.
     Mcp(mcp::McpShape),
+    /// A field of ACS.
+    Acs(acs::AcsShape),
 }
 
 /// Who wrote a node, whether the step is about it, and what its fields mean.
@@ -106,6 +108,7 @@ impl Zone {
             Shape::Aos(shape) => shape.member(self, member),
             Shape::A2a(shape) => shape.member(self, member),
             Shape::Mcp(shape) => shape.member(self, member),
+            Shape::Acs(shape) => shape.member(self, member),
         }
     }
 
@@ -115,6 +118,7 @@ impl Zone {
             Shape::Free | Shape::ArgumentValue => self,
             Shape::Aos(shape) => shape.undefined_member(self),
             Shape::Mcp(shape) => shape.undefined_member(self),
+            Shape::Acs(shape) => shape.undefined_member(self),
             Shape::Nothing | Shape::Envelope | Shape::FileBytes | Shape::Part(_) | Shape::A2a(_) => self.decoration(),
         }
     }

@@ -68,6 +68,8 @@ fn the_generated_references_are_what_the_program_prints() {
         ("docs/schemas/guardian.schema.json", &["config", "schema"]),
         ("docs/schemas/policy.schema.json", &["policy", "schema"]),
         ("docs/schemas/case.schema.json", &["eval", "schema"]),
+        ("docs/schemas/openapi.json", &["api"]),
+        ("docs/api.md", &["api", "--markdown"]),
     ] {
         let command = arguments.join(" ");
         assert_eq!(

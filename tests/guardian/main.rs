@@ -5,6 +5,10 @@
 #![allow(clippy::string_slice, reason = "in a test, a wrong slice is a failed test")]
 
 #[cfg(test)]
+mod acs;
+#[cfg(test)]
+mod api;
+#[cfg(test)]
 mod audit;
 mod audit_database;
 #[cfg(test)]

@@ -19,6 +19,15 @@ const NAMES: &[(&str, Leniency)] = &[
     ("turnId", Leniency::MisspeltTurnId),
 ];
 
+/// The members of an agent that something depends on, beside its names.
+const OF_AGENT: &[(&str, Leniency)] = &[
+    ("instructions", Leniency::MisspeltMember),
+    ("instruction", Leniency::MisspeltMember),
+    ("description", Leniency::MisspeltMember),
+    ("tools", Leniency::MisspeltMember),
+    ("resources", Leniency::MisspeltMember),
+];
+
 /// What a context says.
 #[derive(Debug, Default)]
 pub(in crate::wire) struct Context {
@@ -69,6 +78,7 @@ pub(in crate::wire) fn read(
     context.step = table.text_of(node, "stepId").map(|id| id.into_owned());
     context.turn = table.text_of(node, "turnId").map(|id| id.into_owned());
     request.note_misspelt(node, NAMES, &mut context.remarks);
+    request.note_misplaced(node, NAMES, &mut context.remarks);
     Ok(context)
 }
 
@@ -100,6 +110,7 @@ fn id_of(
 }
 
 fn read_agent(request: Checked<'_, '_>, node: NodeId, remarks: &mut Vec<Remark>) -> Result<Agent, RpcError> {
+    request.note_misspelt(node, OF_AGENT, remarks);
     let name = request.string(node, "name")?;
     let Some(id) = request.string(node, "id")?.or_else(|| name.clone()) else {
         let expected = "an agent with an `id` or a `name`";

@@ -16,6 +16,20 @@ const LIKELY: Likely = Likely {
     end: End::From,
 };
 
+/// Members that a step can do without, by the object that they belong into: a misspelt one is told.
+const OF_PARAMS: &[(&str, Leniency)] = &[("reasoning", Leniency::MisspeltMember)];
+const OF_CALL: &[(&str, Leniency)] = &[("executionId", Leniency::MisspeltMember)];
+const OF_KNOWLEDGE: &[(&str, Leniency)] = &[
+    ("query", Leniency::MisspeltMember),
+    ("keywords", Leniency::MisspeltMember),
+    ("results", Leniency::MisspeltMember),
+];
+const OF_TRIGGER: &[(&str, Leniency)] = &[("type", Leniency::MisspeltMember), ("event", Leniency::MisspeltMember)];
+const OF_RESULT: &[(&str, Leniency)] = &[
+    ("outputs", Leniency::MisspeltMember),
+    ("isError", Leniency::MisspeltMember),
+];
+
 /// Reads a `steps/*` request.
 ///
 /// # Errors
@@ -38,6 +52,7 @@ pub(in crate::wire) fn read(table: &Table<'_>, envelope: &Envelope<'_>, method: 
     if draft.agent.is_none() {
         draft.lenient(request.pointer(node), Leniency::ContextWithoutAgent);
     }
+    request.note_misspelt(params, OF_PARAMS, &mut draft.remarks);
     draft.kind = match method {
         Method::AgentTrigger => read_trigger(request, params, &mut draft)?,
         Method::KnowledgeRetrieval => read_knowledge(request, params, &mut draft)?,
@@ -46,6 +61,9 @@ pub(in crate::wire) fn read(table: &Table<'_>, envelope: &Envelope<'_>, method: 
         Method::Message => read_message(request, params, &mut draft)?,
         Method::ToolCallRequest => {
             draft.tool_call = Some(call::read(request, params, &mut draft.remarks)?);
+            if let Some(call) = table.given(params, "toolCallRequest") {
+                request.note_misspelt(call, OF_CALL, &mut draft.remarks);
+            }
             draft.ties.call = execution_id(table, [Some(params), table.given(params, "toolCallRequest")]);
             Kind::ToolCall
         }
@@ -58,6 +76,7 @@ pub(in crate::wire) fn read(table: &Table<'_>, envelope: &Envelope<'_>, method: 
 fn read_trigger(request: Checked<'_, '_>, params: NodeId, draft: &mut Draft) -> Result<Kind, RpcError> {
     let trigger = request.required_object(params, "trigger", "an object (AgentTrigger)")?;
     let event = request.object(trigger, "event", "an object (AgentTriggerEvent)")?;
+    request.note_misspelt(trigger, OF_TRIGGER, &mut draft.remarks);
     let table = request.table;
     draft.fact_of(table, trigger, "type", FactKind::TriggerType);
     let metadata = table.given(trigger, "metadata");
@@ -78,6 +97,7 @@ fn read_trigger(request: Checked<'_, '_>, params: NodeId, draft: &mut Draft) -> 
 fn read_knowledge(request: Checked<'_, '_>, params: NodeId, draft: &mut Draft) -> Result<Kind, RpcError> {
     let expected = "an object (KnowledgeRetrievalStepParams)";
     let knowledge = request.required_object(params, "knowledgeStep", expected)?;
+    request.note_misspelt(knowledge, OF_KNOWLEDGE, &mut draft.remarks);
     if let Some(results) = request.table.given(knowledge, "results") {
         let expected = "an array of KnowledgeRetrievalResult";
         for result in request.items(results, expected, &mut draft.remarks)? {
@@ -179,7 +199,10 @@ fn check_result(request: Checked<'_, '_>, result: NodeId, draft: &mut Draft) -> 
     match request.table.kind(result) {
         json::Kind::Object => match request.table.given(result, "outputs") {
             Some(outputs) => check_outputs(request, outputs, draft),
-            None => Ok(()),
+            None => {
+                request.note_misspelt(result, OF_RESULT, &mut draft.remarks);
+                Ok(())
+            }
         },
         json::Kind::String | json::Kind::Array => {
             draft.lenient(request.pointer(result), Leniency::BareResult);

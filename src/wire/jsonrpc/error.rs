@@ -73,7 +73,7 @@ impl RpcError {
         Self {
             code: code::UNSUPPORTED_VERSION,
             message: format!(
-                "unsupported protocol version: the request is an {protocol} envelope, spoken here is {}",
+                "unsupported protocol version: the request is an {protocol} envelope, spoken here is {}; {protocol} is spoken at `POST /acs`",
                 SPOKEN.join(", ")
             ),
             data: Some(json!({ "supported_versions": SPOKEN })),

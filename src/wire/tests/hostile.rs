@@ -14,6 +14,7 @@ fn within(limit: Duration, work: impl FnOnce()) {
 
 const WIDE: Limits = Limits {
     a2a_side: Side::Client,
+    dialect: crate::wire::Dialect::Aos,
     max_depth: 128,
     max_nodes: 2_000_000,
     max_batch: 32,

@@ -1,0 +1,372 @@
+//! `POST /acs`: envelopes of the Agent Control Standard in, decisions out.
+//!
+//! ```text
+//! body ─▶ JSON ─▶ envelope ─▶ ping? ─▶ signature ─▶ time ─▶ replay ─▶ handshake ─▶ payload ─▶ admit, decide ─▶ chain ─▶ sign
+//! ```
+//!
+//! Whoever gets as far as a signature is answered with one, errors included. An id counts as used as soon as it was signed for, whatever
+//! becomes of the request.
+
+mod journal;
+mod keys;
+mod sessions;
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::Request;
+use jiff::Timestamp;
+use sha2::{Digest, Sha256};
+use tokio::time::Instant;
+
+use super::receive::{Permits, Presented, Received, receive_for};
+use super::steps::{Refused, decide, json, slot};
+use super::{Refusal, Shared};
+use crate::model::{Caller, RequestId, Step};
+use crate::telemetry::names;
+use crate::wire::acs::{self, Named, response};
+use crate::wire::{Leniency, Limits, RpcError, encode_batch};
+use crate::work::Size;
+
+pub use keys::AcsKey;
+use keys::{SessionKey, sealed, verify};
+use sessions::{Proof, Session, Sessions, hex, not_negotiated};
+
+/// What is told in a handshake of a decision that does not come: the client then lets the step happen, or not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnDecisionFailure {
+    /// The step does not happen.
+    Deny,
+    /// The step happens.
+    Proceed,
+}
+
+/// How envelopes are checked.
+#[derive(Clone, Debug)]
+pub struct AcsSettings {
+    /// The secrets; empty: nothing is signed.
+    pub keys: Vec<AcsKey>,
+    /// How far a timestamp may be from the time here.
+    pub skew: Duration,
+    /// What clients are told to do without a decision.
+    pub on_decision_failure: OnDecisionFailure,
+    /// How long clients are told to wait.
+    pub timeout: Duration,
+    /// Sessions that are remembered.
+    pub max_sessions: usize,
+    /// The file that brings sessions and their chains over a restart.
+    pub journal: Option<PathBuf>,
+}
+
+impl Default for AcsSettings {
+    fn default() -> Self {
+        Self {
+            keys: Vec::new(),
+            skew: Duration::from_secs(300),
+            on_decision_failure: OnDecisionFailure::Deny,
+            timeout: Duration::from_secs(12),
+            max_sessions: 10_000,
+            journal: None,
+        }
+    }
+}
+
+/// The door: settings, and what is known of sessions.
+pub(super) struct Door {
+    settings: AcsSettings,
+    sessions: Sessions,
+}
+
+impl Door {
+    /// # Errors
+    ///
+    /// When the journal cannot be read or written.
+    pub(super) fn open(settings: AcsSettings) -> io::Result<Self> {
+        let sessions = Sessions::open(settings.skew, settings.max_sessions, settings.journal.as_deref())?;
+        Ok(Self { settings, sessions })
+    }
+
+    /// Whether a signature can say whose an envelope is.
+    pub(super) fn names_organisations(&self) -> bool {
+        self.settings.keys.iter().any(|key| key.organisation.is_some())
+    }
+}
+
+/// What becomes of one request.
+enum Examined {
+    /// It is answered.
+    Answered(Vec<u8>),
+    /// It needs an API key.
+    Refused(Refusal, Option<RequestId>),
+    /// It carries a step.
+    Step(Box<Asked>),
+}
+
+/// A step, and what its answer needs.
+struct Asked {
+    caller: Caller,
+    id: RequestId,
+    method: String,
+    named: Option<Named>,
+    request_id: String,
+    request_hash: String,
+    step: Arc<Step>,
+    session: Arc<Session>,
+    key: Option<SessionKey>,
+}
+
+/// Who sent a body: who its API key says, where there was one.
+struct Sender {
+    caller: Caller,
+    presented: Presented,
+}
+
+pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response {
+    match answered(&shared, request).await {
+        Ok(response) => response,
+        Err((refusal, id)) => refusal.answer(id.as_ref()),
+    }
+}
+
+async fn answered(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Response> {
+    let received = receive_for(shared, request, shared.acs.names_organisations()).await;
+    let Received {
+        caller,
+        presented,
+        body,
+        leniencies,
+        permits,
+    } = received.map_err(|refusal| (refusal, None))?;
+    let permits = Arc::new(permits);
+    let size = Size::of(body.len());
+    let slot = slot(shared, &caller, size, Instant::now() + shared.settings.longest_wait).await?;
+    let (of, limits) = (Arc::clone(shared), shared.limits);
+    let sender = Sender { caller, presented };
+    let read = move || examine(&of.acs, &sender, &body, &limits, &leniencies);
+    let (batch, examined) = match size {
+        Size::Tiny | Size::Small => {
+            let read = read();
+            // Its steps wait for slots of their own.
+            drop(slot);
+            read
+        }
+        Size::Large => slot.finish_with(read).await.1,
+    };
+    let mut answers = Vec::with_capacity(examined.len());
+    for examined in examined {
+        let answer = match examined {
+            Examined::Answered(body) => body,
+            Examined::Refused(refusal, id) if !batch => return Err((refusal, id)),
+            Examined::Refused(refusal, id) => error_body(id.as_ref(), &refusal.error(), None),
+            Examined::Step(asked) => {
+                let (id, key) = (asked.id.clone(), asked.key.clone());
+                match ask(shared, *asked, &permits).await {
+                    Ok(body) => body,
+                    Err(refusal) => {
+                        let body = error_body(Some(&id), &refusal.error(), key.as_ref());
+                        if !batch {
+                            let mut response = refusal.answer(Some(&id));
+                            *response.body_mut() = Body::from(body);
+                            return Ok(response);
+                        }
+                        body
+                    }
+                }
+            }
+        };
+        answers.push(answer);
+    }
+    if batch {
+        return Ok(json(encode_batch(answers)));
+    }
+    Ok(json(answers.pop().unwrap_or_default()))
+}
+
+/// Reads a body and checks its envelopes, in their order. The steps that they carry are still to be decided.
+fn examine(door: &Door, sender: &Sender, body: &[u8], limits: &Limits, received: &[Leniency]) -> (bool, Vec<Examined>) {
+    let requests = match acs::Requests::read(body, limits, received) {
+        Ok(requests) => requests,
+        Err(error) => return (false, vec![Examined::Answered(error_body(None, &error, None))]),
+    };
+    let examined = requests.each().map(|request| match request {
+        Ok(request) => check(door, sender, &request),
+        Err((id, error)) => Examined::Answered(error_body(id.as_ref(), &error, None)),
+    });
+    (requests.batch, examined.collect())
+}
+
+/// Checks one envelope.
+fn check(door: &Door, sender: &Sender, request: &acs::Request<'_, '_>) -> Examined {
+    let id = request.id();
+    let now = Timestamp::now();
+    if request.named == Some(Named::Ping) {
+        let pong = acs::ping(&request.request_id, request.echo().as_deref(), &now.to_string());
+        return Examined::Answered(sealed(response(Some(id), Ok(pong)), None));
+    }
+    let (key, organisation) = match verify(&door.settings.keys, request) {
+        Ok(Some((key, known))) => (Some(key), known.organisation.clone()),
+        Ok(None) => (None, None),
+        Err(error) => return Examined::Answered(error_body(Some(id), &error, None)),
+    };
+    let caller = match (sender.presented, organisation, &key) {
+        // A signature of another organisation than the API key's is none of this one.
+        (Presented::Key, Some(organisation), _) if organisation != sender.caller.organisation => {
+            let message = "the signature is invalid: its key belongs to another organisation than the API key";
+            let error = acs::refused(acs::code::SIGNATURE_INVALID, "signature_invalid", message, &[]);
+            return Examined::Answered(error_body(Some(id), &error, None));
+        }
+        (Presented::Key, _, _) => sender.caller.clone(),
+        (Presented::Nothing, Some(organisation), Some(key)) => Caller {
+            organisation,
+            name: key.caller_name(),
+        },
+        (Presented::Nothing, _, _) => return Examined::Refused(Refusal::NoCredential, Some(id.clone())),
+    };
+    let proof = if key.is_some() { Proof::Signed } else { Proof::Unsigned };
+    match admit(door, &caller, request, now, proof) {
+        Ok(Admitted::Result(result)) => Examined::Answered(sealed(response(Some(id), Ok(result)), key.as_ref())),
+        Ok(Admitted::Step(session, step)) => {
+            let request_hash = request.canonical_params().map(|text| hex(&Sha256::digest(text)));
+            let asked = Asked {
+                caller,
+                id: id.clone(),
+                method: request.method().to_owned(),
+                named: request.named,
+                request_id: request.request_id.clone(),
+                request_hash: request_hash.unwrap_or_default(),
+                step,
+                session,
+                key,
+            };
+            if acs::is_empty_mark(asked.named, &asked.step) {
+                let decision = uuid::Uuid::now_v7().to_string();
+                let result = acs::noted(&asked.request_id);
+                return Examined::Answered(chained(&asked, &decision, result));
+            }
+            Examined::Step(Box::new(asked))
+        }
+        Err(error) => Examined::Answered(error_body(Some(id), &error, key.as_ref())),
+    }
+}
+
+/// A request that passed every check.
+enum Admitted {
+    /// What answers it.
+    Result(serde_json::Value),
+    /// A step of this session.
+    Step(Arc<Session>, Arc<Step>),
+}
+
+fn admit(
+    door: &Door,
+    caller: &Caller,
+    request: &acs::Request<'_, '_>,
+    now: Timestamp,
+    proof: Proof,
+) -> Result<Admitted, RpcError> {
+    let (sessions, organisation) = (&door.sessions, &caller.organisation);
+    sessions.check_time(request, now, proof)?;
+    if request.named == Some(Named::Hello) {
+        let hello = request.hello()?;
+        if !hello.speaks_ours() {
+            return Err(acs::unsupported_version());
+        }
+        let session = sessions.begin(organisation, &request.session, now)?;
+        sessions.reserve(&session, request, now)?;
+        let methods = hello.judged();
+        session.agree(&methods);
+        return Ok(Admitted::Result(door.server_hello(&hello, &methods, proof)));
+    }
+    let Some(session) = sessions.of(organisation, &request.session) else {
+        return Err(not_negotiated(request.method()));
+    };
+    sessions.reserve(&session, request, now)?;
+    if !acs::is_ours(&request.version) {
+        return Err(acs::unsupported_version());
+    }
+    if request.named.is_none() {
+        return Err(RpcError::method_not_found(request.method()));
+    }
+    session.check_method(request.method())?;
+    session.check_head(request.chain_hash())?;
+    Ok(Admitted::Step(session, request.step()?))
+}
+
+impl Door {
+    fn server_hello(&self, hello: &acs::Hello, methods: &[String], proof: Proof) -> serde_json::Value {
+        let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
+        let on_failure = match self.settings.on_decision_failure {
+            OnDecisionFailure::Deny => "deny",
+            OnDecisionFailure::Proceed => "proceed",
+        };
+        let signed = proof == Proof::Signed;
+        let (timeout, skew) = (millis(self.settings.timeout), millis(self.settings.skew));
+        acs::server_hello(methods, timeout, skew, on_failure, signed, hello)
+    }
+}
+
+/// Decides about a step.
+async fn ask(shared: &Arc<Shared>, asked: Asked, permits: &Arc<Permits>) -> Result<Vec<u8>, Refusal> {
+    let deadline = Instant::now() + shared.settings.longest_wait;
+    let size = Size::of(asked.step.text_bytes());
+    let slot = shared
+        .guardian
+        .pool()
+        .slot(&asked.caller.organisation, size, deadline)
+        .await;
+    let slot = slot.map_err(|_| Refusal::Overloaded)?;
+    let (caller, id, step) = (asked.caller.clone(), asked.id.clone(), Arc::clone(&asked.step));
+    decide(
+        shared,
+        &caller,
+        &id,
+        step,
+        slot,
+        Arc::clone(permits),
+        move |verdict, facts, shown| {
+            let decided = acs::decided(&asked.request_id, asked.named, &asked.step, verdict, facts, shown);
+            match decided {
+                Ok(result) => chained(&asked, &facts.decision_id, result),
+                Err(error) => error_body(Some(&asked.id), &error, asked.key.as_ref()),
+            }
+        },
+    )
+    .await
+}
+
+/// The answer to a step, as the next entry of its session's chain.
+fn chained(asked: &Asked, decision_id: &str, mut result: serde_json::Value) -> Vec<u8> {
+    let decision = result
+        .get("decision")
+        .and_then(|decision| decision.as_str())
+        .unwrap_or_default();
+    let time = Timestamp::now().to_string();
+    let entry = acs::Entry {
+        id: decision_id,
+        request_id: &asked.request_id,
+        method: &asked.method,
+        time: &time,
+        request_hash: &asked.request_hash,
+        decision,
+    };
+    let (head, entry) = asked.session.append(&entry);
+    if let Some(members) = result.as_object_mut() {
+        members.insert("chain_hash".to_owned(), serde_json::json!(head));
+        let data = members.entry("policy_data").or_insert_with(|| serde_json::json!({}));
+        if let Some(data) = data.as_object_mut() {
+            data.insert("chain_entry".to_owned(), entry);
+        }
+    }
+    sealed(response(Some(&asked.id), Ok(result)), asked.key.as_ref())
+}
+
+/// An error answer, counted.
+fn error_body(id: Option<&RequestId>, error: &RpcError, key: Option<&SessionKey>) -> Vec<u8> {
+    metrics::counter!(names::REFUSALS, "reason" => error.code.to_string()).increment(1);
+    sealed(response(id, Err(error)), key)
+}

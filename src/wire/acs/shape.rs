@@ -1,0 +1,165 @@
+//! Which fields ACS defines, and whose words stand in them.
+
+use crate::model::{Origin, Place};
+use crate::wire::json::Kind;
+use crate::wire::zone::{Member, Shape, Zone};
+
+use super::Hook;
+
+/// What the fields of an ACS object mean.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::wire) enum AcsShape {
+    /// Who sends a request, in which session.
+    Metadata,
+    /// A signature.
+    Signature,
+    /// What a hook carries.
+    Payload(Hook),
+    /// `{type, value, provenance}`, and lists of them.
+    Value,
+    /// Names, ids and counts.
+    Known,
+}
+
+impl AcsShape {
+    pub(in crate::wire) fn member(self, zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
+        let known = zone.shaped(Shape::Acs(AcsShape::Known));
+        match self {
+            AcsShape::Metadata => match member.key {
+                "agent_id" | "session_id" | "agent_name" | "turn_id" | "parent_turn_id" | "environment"
+                | "platform" | "platform_version" | "adapter_version" | "cwd" | "transcript_path"
+                | "permission_mode" => Some(zone.free()),
+                "session_state" | "user_context" => Some(known),
+                _ => None,
+            },
+            AcsShape::Signature => {
+                matches!(member.key, "algorithm" | "value" | "key_id").then(|| zone.shaped(Shape::Nothing))
+            }
+            AcsShape::Payload(hook) => payload_member(hook, zone, member),
+            AcsShape::Value => match member.key {
+                "type" | "mime_type" | "provenance" | "source_id" | "score" | "provenance_id" | "entry_id" => {
+                    Some(zone.known())
+                }
+                "value" if is_file(member) => Some(zone.shaped(Shape::FileBytes)),
+                "value" => Some(zone.free()),
+                _ => None,
+            },
+            AcsShape::Known => matches!(
+                member.key,
+                "name"
+                    | "version"
+                    | "provider"
+                    | "id"
+                    | "value"
+                    | "type"
+                    | "origin"
+                    | "provenance_id"
+                    | "source_id"
+                    | "derived_from"
+                    | "algorithm"
+                    | "digest"
+                    | "ref"
+                    | "skill_id"
+                    | "step_id"
+                    | "scope"
+                    | "agent_name"
+                    | "user_id"
+                    | "chain_hash"
+                    | "source"
+                    | "model"
+                    | "transcript_path"
+            )
+            .then_some(zone),
+        }
+    }
+
+    /// The zone of a member that ACS does not define here. Of a call, whatever is not known to be something else is an argument.
+    pub(in crate::wire) const fn undefined_member(self, zone: Zone) -> Zone {
+        match self {
+            AcsShape::Payload(Hook::ToolCallRequest) => {
+                Zone::new(Shape::ArgumentValue, Origin::ToolArguments, Place::Body)
+            }
+            _ => zone.decoration(),
+        }
+    }
+}
+
+fn payload_member(hook: Hook, zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
+    let value = zone.shaped(Shape::Acs(AcsShape::Value));
+    Some(match (hook, member.key) {
+        (Hook::UserMessage | Hook::AgentResponse | Hook::MemoryStore, "content" | "entries") => value,
+        (Hook::KnowledgeRetrieval | Hook::MemoryContextRetrieval, "results" | "entries") => value,
+        (Hook::KnowledgeRetrieval | Hook::MemoryContextRetrieval, "query" | "keywords") => value.by(Origin::Agent),
+        (Hook::ToolCallRequest, "arguments" | "raw_command") => zone.shaped(Shape::ArgumentValue),
+        (Hook::ToolCallResult, "outputs" | "error") => value,
+        (Hook::PostCompact | Hook::SubagentStop, "summary") => value,
+        (Hook::SkillRegister, "definition" | "declared_capabilities" | "composition") => zone.free(),
+        (_, "reasoning" | "agent_reasoning") => Zone::body(Origin::Reasoning),
+        (Hook::ToolCallRequest, "intent") => Zone::body(Origin::Reasoning),
+        (_, key) if is_known(key) => zone.known(),
+        _ => return None,
+    })
+}
+
+/// Names, ids and counts of the payloads.
+fn is_known(key: &str) -> bool {
+    matches!(
+        key,
+        "tool"
+            | "operation"
+            | "capability"
+            | "provenance"
+            | "exit_status"
+            | "request_id_ref"
+            | "execution_id"
+            | "duration_ms"
+            | "source"
+            | "memory_store"
+            | "trigger_type"
+            | "policy_mode"
+            | "platform"
+            | "platform_context"
+            | "turn_id"
+            | "parent_turn_id"
+            | "triggered_by"
+            | "entries_to_compact"
+            | "entries_compacted"
+            | "provenance_summary"
+            | "subagent_session_id"
+            | "parent_session_id"
+            | "parent_step_id"
+            | "intent_derivation"
+            | "subagent_descriptor"
+            | "subagent_step_count"
+            | "final_chain_hash"
+            | "outcome"
+            | "step_count"
+            | "skill_id"
+            | "digest"
+            | "load_trigger"
+            | "load_path"
+            | "registration_ref"
+            | "registration_provenance"
+            | "digest_verified"
+            | "replaced_by"
+            | "reason"
+            | "session_reason"
+    )
+}
+
+/// Whether a value holds a file in base64.
+fn is_file(member: Member<'_, '_>) -> bool {
+    let kind = member.table.text_of(member.object, "type");
+    matches!(kind.as_deref(), Some("image" | "audio" | "file")) && member.table.kind(member.value) == Kind::String
+}
+
+impl Zone {
+    /// Names, ids and counts: beside what the step is about, and nobody's word.
+    const fn known(self) -> Self {
+        Self::new(
+            Shape::Acs(AcsShape::Known),
+            self.decoration().origin,
+            Place::Surroundings,
+        )
+    }
+}
