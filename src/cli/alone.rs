@@ -9,9 +9,10 @@ use secrecy::SecretString;
 use url::Url;
 
 use super::{Quiet, start_logging};
-use crate::config::{Config, ConfigFile, Keys, WhoseKey};
+use crate::config::{Config, ConfigFile, Keys, PolicyChoice, WhoseKey};
 use crate::model::Caller;
 use crate::pipeline::Guardian;
+use crate::policy::PROFILE_NAMES;
 use crate::{app, audit, session, wire};
 
 /// Bytes that the sessions may take which are kept where no configuration names a folder.
@@ -53,6 +54,42 @@ pub(super) struct Alone {
     pub(super) limits: wire::Limits,
 }
 
+/// Whose policy applies.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Profile<'a> {
+    /// This built-in profile, whatever the configuration says.
+    Named(&'a str),
+    /// This one, where the configuration says nothing of policies.
+    Usual(&'a str),
+}
+
+impl Profile<'_> {
+    /// Makes it the policy of every organisation for which it counts.
+    fn choose(self, config: &mut Config) -> anyhow::Result<()> {
+        let name = match self {
+            Profile::Named(name) => name,
+            Profile::Usual(_) if config.says_policy => return Ok(()),
+            Profile::Usual(name) => name,
+        };
+        known_profile(name)?;
+        for organisation in &mut config.organisations {
+            organisation.policy = PolicyChoice::Profile(name.to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// Refuses a name that no built-in profile has.
+pub(super) fn known_profile(name: &str) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        PROFILE_NAMES.contains(&name),
+        "there is no built-in profile `{}`; there are {}",
+        super::printable(name),
+        PROFILE_NAMES.join(", ")
+    );
+    Ok(())
+}
+
 /// Where sessions are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Remember {
@@ -64,8 +101,9 @@ pub(super) enum Remember {
 
 impl Alone {
     /// Puts the guardian together; its records are in the user's folder of states.
-    pub(super) fn new(config: Option<&Path>, remember: Remember) -> anyhow::Result<Self> {
+    pub(super) fn new(config: Option<&Path>, remember: Remember, profile: Profile<'_>) -> anyhow::Result<Self> {
         let mut config = load(config)?;
+        profile.choose(&mut config)?;
         start_logging(&config, Quiet::Yes)?;
         let folder = state_folder()?;
         config.sessions = match (config.sessions, remember) {

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use super::Ended;
-use super::alone::{Alone, Asked, Remember};
+use super::alone::{Alone, Asked, Profile, Remember};
 use crate::gateway::{Bridge, Decider, Line, Lines, MAX_LINE, Pins, RemoteGuardian, Side};
 
 /// Guard an MCP server: run it, or reach it, and stand between it and the client that calls this command.
@@ -70,7 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
             key: arguments.asked.key.clone(),
         }),
         None => {
-            let own = alone.insert(Alone::new(arguments.asked.config.as_deref(), Remember::Here)?);
+            let own = alone.insert(Alone::new(arguments.asked.config.as_deref(), Remember::Here, Profile::Usual("default"))?);
             Decider::Here {
                 guardian: own.guardian.clone(),
                 caller: own.caller.clone(),

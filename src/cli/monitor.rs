@@ -7,14 +7,14 @@ use anyhow::Context;
 use clap::Args;
 
 use super::output::say;
-use super::records::{Colours, RecordsArgument, outcome, quoted};
+use super::records::{Colours, RecordsArgument, by_weight, outcome, quoted};
 use super::{Ended, printable};
 use crate::audit::{Follower, KeptRecord};
 
 /// Show verdicts as they are given, one a line, until it is interrupted.
 ///
 /// Follows the audit file, also when it is rotated. Each line has the time (UTC), the decision (`would deny` where it was observed only),
-/// who decided, the step, agent and session, why, the words that were seen first, and the id that `guardian why` takes.
+/// who decided, the step, agent and session, why, the words that counted most, and the id that `guardian why` takes.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Show only what was not allowed, or would not have been.
@@ -32,6 +32,9 @@ const EVERY: Duration = Duration::from_millis(200);
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let files = arguments.records.files()?;
+    if let Some(file) = arguments.records.missing() {
+        eprintln!("{}: there is no such file yet; verdicts are shown once there is", file.display());
+    }
     let colours = Colours::of_output();
     let mut followed: Vec<_> = files.iter().map(|file| (file, Follower::new(file.clone()))).collect();
     let mut earlier: Option<VecDeque<KeptRecord>> = Some(VecDeque::new());
@@ -73,7 +76,7 @@ fn shown(record: &KeptRecord, colours: Colours) -> String {
     let codes = record
         .would_be()
         .map_or(&record.reason_codes, |observed| &observed.reason_codes);
-    let seen = record.findings.iter().find_map(|finding| finding.seen.as_deref());
+    let seen = by_weight(record).into_iter().find_map(|finding| finding.seen.as_deref());
     let mut line = format!(
         "{}  {}  {:8}  {}",
         printable(time),

@@ -1,5 +1,6 @@
 //! The audit records of this machine: where they are, and how they are shown.
 
+use std::cmp::Reverse;
 use std::io::IsTerminal;
 use std::path::PathBuf;
 
@@ -7,7 +8,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::{ConfigArgument, alone, printable};
-use crate::audit::{self, KeptRecord};
+use crate::audit::{self, KeptFinding, KeptRecord};
 
 /// Which files of records are read.
 #[derive(Debug, Args)]
@@ -20,6 +21,11 @@ pub(super) struct RecordsArgument {
 }
 
 impl RecordsArgument {
+    /// The file that the caller names, where it is not there.
+    pub(super) fn missing(&self) -> Option<&PathBuf> {
+        self.audit.as_ref().filter(|file| !file.exists())
+    }
+
     /// The files, each once.
     pub(super) fn files(&self) -> anyhow::Result<Vec<PathBuf>> {
         if let Some(file) = &self.audit {
@@ -88,6 +94,29 @@ pub(super) fn outcome(record: &KeptRecord) -> (String, &str) {
         Some(observed) => (format!("would {}", observed.decision), &observed.decision),
         None => (record.answer().to_owned(), record.answer()),
     }
+}
+
+/// How much a finding counted: whether the reasoning names its rule, or its reason was given; then how bad and how sure it is.
+pub(super) fn counted(record: &KeptRecord, finding: &KeptFinding) -> (bool, bool, usize, usize) {
+    const GRADES: [&str; 5] = ["info", "low", "medium", "high", "critical"];
+    let grade = |name: &str| GRADES.iter().position(|grade| *grade == name).unwrap_or_default();
+    let (reasoning, codes) = match record.would_be() {
+        Some(observed) => (&observed.reasoning, &observed.reason_codes),
+        None => (&record.reasoning, &record.reason_codes),
+    };
+    (
+        reasoning.contains(&format!("`{}`", finding.rule)),
+        codes.contains(&finding.reason_code),
+        grade(&finding.severity),
+        grade(&finding.confidence),
+    )
+}
+
+/// The findings, those that counted most first.
+pub(super) fn by_weight(record: &KeptRecord) -> Vec<&KeptFinding> {
+    let mut findings: Vec<&KeptFinding> = record.findings.iter().collect();
+    findings.sort_by_key(|finding| Reverse(counted(record, finding)));
+    findings
 }
 
 /// Words that were seen, in quotes, as a terminal may show them.

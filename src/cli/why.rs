@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::output::say;
-use super::records::{Colours, RecordsArgument, outcome, quoted};
+use super::records::{Colours, RecordsArgument, by_weight, outcome, quoted};
 use super::{Ended, printable};
 use crate::audit::{KeptRecord, each_line};
 use crate::model::WITHHELD;
@@ -41,6 +41,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     );
     let mut found: Option<Found> = None;
     let files = arguments.records.files()?;
+    if let Some(file) = arguments.records.missing() {
+        anyhow::bail!("{}: there is no such file", file.display());
+    }
     for file in &files {
         look(file, &arguments.id, &mut found)?;
     }
@@ -168,7 +171,7 @@ fn line(name: &str, text: &str) {
 
 /// What was seen, in its words.
 fn findings(record: &KeptRecord) {
-    for finding in record.findings.iter().take(MAX_FINDINGS) {
+    for finding in by_weight(record).into_iter().take(MAX_FINDINGS) {
         let place = if finding.pointer.is_empty() {
             "the step"
         } else {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use url::{Host, Url};
 
 use super::output::say;
-use super::settings_file::{change, read, read_note, replace};
+use super::settings_file::{change, keep_note, note_file, read, read_note};
 use super::{Ended, alone, hook, printable};
 use crate::hook::wrap::{self, Client, Command, Folders, Form, Headers, Kind, Server};
 
@@ -49,6 +49,9 @@ struct Note {
     entries: Vec<wrap::Path>,
 }
 
+/// The folder of the notes.
+const NOTES: &str = "wrapped";
+
 /// How long a server is asked whether it wants a login.
 const ASKED: Duration = Duration::from_secs(5);
 
@@ -58,7 +61,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let file = std::fs::canonicalize(&named).with_context(|| named.display().to_string())?;
     let note = note_of(&file)?;
     if arguments.undo {
-        return undo(arguments, &file, &text, note, &note_file(&file)?);
+        return undo(arguments, &file, &text, note, &note_file(NOTES, &file)?);
     }
     let form = Form::of(&file);
     let place = || file.display().to_string();
@@ -92,7 +95,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
             entries,
         };
         // Before the file: what cannot be taken back is not done.
-        keep(&note, &note_file(&file)?)?;
+        keep_note(&note, &note_file(NOTES, &file)?)?;
     }
     change(&file, Some(&text), Some(&written), arguments.dry_run)?;
     if !arguments.dry_run && written != text {
@@ -223,24 +226,7 @@ fn options(arguments: &Arguments) -> anyhow::Result<Vec<String>> {
     Ok(words)
 }
 
-/// Where the note about a file is.
-fn note_file(file: &Path) -> anyhow::Result<PathBuf> {
-    let hash = blake3::hash(file.as_os_str().as_encoded_bytes()).to_hex();
-    let short: String = hash.chars().take(32).collect();
-    Ok(alone::state_folder()?.join("wrapped").join(format!("{short}.json")))
-}
-
 fn note_of(file: &Path) -> anyhow::Result<Option<Note>> {
-    let kept = note_file(file)?;
-    let Some(text) = read_note(&kept)? else { return Ok(None) };
-    let note: Note = serde_json::from_str(&text)
-        .with_context(|| format!("{}: expected a note of `guardian wrap-config`", kept.display()))?;
-    Ok(Some(note).filter(|note| note.file == file))
-}
-
-fn keep(note: &Note, kept: &Path) -> anyhow::Result<()> {
-    let told = || format!("{}: cannot be written", kept.display());
-    let folder = kept.parent().context("the note is in no folder")?;
-    std::fs::create_dir_all(folder).with_context(told)?;
-    replace(kept, &serde_json::to_string(note)?).with_context(told)
+    let note: Option<Note> = read_note(&note_file(NOTES, file)?)?;
+    Ok(note.filter(|note| note.file == file))
 }

@@ -373,6 +373,7 @@ impl ConfigFile {
     ///
     /// When it is no TOML or has a key that does not exist.
     pub fn parse(text: &str, file: &str) -> Result<Self, ConfigError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         toml::from_str(text).map_err(|error| ConfigError::Malformed {
             file: file.to_owned(),
             why: crate::policy::with_suggestion(&error.to_string()),

@@ -87,6 +87,8 @@ enum Source {
 }
 
 const NO_VERDICT: &str = "No verdict could be reached about this message, so it was stopped.";
+const NO_ANSWER: &str =
+    "The guardian server that decides about messages gave no verdict (is it running, at this address, with this key?), so this one was stopped.";
 
 impl Verdicts {
     /// Of the guardian of this process.
@@ -185,7 +187,17 @@ impl Verdicts {
         }
         match asked {
             Ok(Some(ruling)) => checked(ruling, &whole, &question.params),
-            Ok(None) | Err(_) => Ruling::Deny(Denial::undecided(question.stage, "judge_unavailable", NO_VERDICT)),
+            Ok(None) | Err(_) => {
+                let why = match &self.source {
+                    Source::Here { .. } => NO_VERDICT,
+                    Source::There { url, .. } => {
+                        let host = url.host_str().unwrap_or_default();
+                        tracing::warn!(host, port = url.port_or_known_default(), "the guardian server gave no verdict");
+                        NO_ANSWER
+                    }
+                };
+                Ruling::Deny(Denial::undecided(question.stage, "judge_unavailable", why))
+            }
         }
     }
 

@@ -77,8 +77,8 @@ const SIGN_PIECES: usize = 8;
 const SYMBOLS: usize = 24;
 
 impl StepContext<'_> {
-    /// Why the words of the step were not read whole, apart from its surroundings.
-    pub(super) fn unread(&self) -> Option<Unread> {
+    /// Why the words of the step were not read whole, apart from its surroundings; some reasons may not count.
+    pub(super) fn unread(&self, counts: &dyn Fn(&Unread) -> bool) -> Option<Unread> {
         if self.read_to == ReadTo::Bound {
             return Some(Unread::Bound);
         }
@@ -91,12 +91,13 @@ impl StepContext<'_> {
                 .step
                 .content(passage.content)
                 .map_or("", |content| content.text.as_str());
-            let strange = unknown_words(passage).or_else(|| passage.own.then(|| signs(text)).flatten());
+            let signs = || passage.own.then(|| signs(text)).flatten().filter(counts);
+            let strange = unknown_words(passage).filter(counts).or_else(signs);
             let inside = || match passage.voice {
                 Voice::User | Voice::Outside if looks_inside && passage.own => technical(text, &passage.words),
                 Voice::User | Voice::Outside | Voice::Agent | Voice::Thought | Voice::Argument => None,
             };
-            strange.or_else(inside)
+            strange.or_else(|| inside().filter(counts))
         })
     }
 }

@@ -91,8 +91,14 @@ pub enum GroundKind {
 
 impl Model {
     /// Scores a step in the light of its session and of what was found in it. Where the probability of harm is at most
-    /// `allow_below`, it is also asked whether the step was read whole.
-    pub fn score(&self, scored: Scored<'_>, unmask: &dyn Deobfuscate, allow_below: f64) -> Score {
+    /// `allow_below`, it is also asked whether the step was read whole; of the reasons against it, those that `counts` says.
+    pub fn score(
+        &self,
+        scored: Scored<'_>,
+        unmask: &dyn Deobfuscate,
+        allow_below: f64,
+        counts: &dyn Fn(&Unread) -> bool,
+    ) -> Score {
         let context = StepContext::of(scored.step, scored.past, unmask, &self.vocabulary);
         let features = Features::of(&context, scored.findings, scored.policy);
         let step: f32 = features.step.iter().map(|named| self.weight(named.id)).sum();
@@ -129,9 +135,9 @@ impl Model {
         };
         let unread = (probability <= allow_below).then(|| {
             context
-                .unread()
+                .unread(counts)
                 .or_else(|| self.is_grave_around(&context).then_some(Unread::Surroundings))
-                .or_else(|| is_diluted().then_some(Unread::Diluted))
+                .or_else(|| is_diluted().then_some(Unread::Diluted).filter(counts))
         });
         let unread = unread.flatten();
         let mut told: Vec<PassageEvidence> = passages

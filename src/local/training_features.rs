@@ -49,7 +49,7 @@ impl TrainingFeatures {
             step: features.step.iter().map(|named| named.id).collect(),
             harm_only: features.harm_only.iter().map(|named| named.id).collect(),
             windows,
-            may_allow: match context.unread() {
+            may_allow: match context.unread(&|_| true) {
                 Some(_) => MayAllow::No,
                 None => may_allow,
             },

@@ -11,6 +11,8 @@ use crate::local::{
     GroundKind, MayAllow, Mode, Score, Scored, ScorerDecision, StepRole, TrainingFeatures, Unread, Vocabulary,
 };
 use crate::model::{Confidence, Finding, Moved, Opinion, ReasonCode, Severity, Standing, Step, Treatment, View};
+use crate::policy::Thresholds;
+use crate::prefilter::is_everyday;
 use crate::session::{SessionSnapshot, Snapshot};
 use crate::telemetry::names;
 
@@ -41,6 +43,20 @@ impl Examiner {
             Beside::ModelFirst => MayAllow::No,
             Beside::Model | Beside::Nobody => MayAllow::of(step, findings, coverage, policy),
         };
+        let ordinary = &policy.everyday;
+        let everyday = may_allow == MayAllow::Yes && is_everyday(step, findings, policy);
+        let thresholds = match everyday {
+            true => Thresholds {
+                allow_below: Some(ordinary.allow_below.max(thresholds.allow_below.unwrap_or(head.allow_below))),
+                ..thresholds
+            },
+            false => thresholds,
+        };
+        let counts = |unread: &Unread| match (everyday, unread) {
+            (true, unread) => !ordinary.unread.matches(unread.as_str()),
+            (false, Unread::Address | Unread::Command) => !ordinary.technical,
+            (false, _) => true,
+        };
         let allow_below = match may_allow {
             MayAllow::Yes => thresholds.allow_below.unwrap_or(head.allow_below),
             MayAllow::No => 0.0,
@@ -53,7 +69,7 @@ impl Examiner {
         };
         let score = scorer
             .model
-            .score(scored, &Deobfuscator::of(coverage, findings), allow_below);
+            .score(scored, &Deobfuscator::of(coverage, findings), allow_below, &counts);
         let may_allow = score.unread.map_or(may_allow, |_| MayAllow::No);
         let leaning = ScorerDecision::of(score.probability, thresholds, head, may_allow);
         let standing = match mode {
@@ -96,7 +112,9 @@ impl Examiner {
             findings,
             policy,
         };
-        let score = scorer.model.score(scored, &Deobfuscator::of(coverage, findings), 0.0);
+        let score = scorer
+            .model
+            .score(scored, &Deobfuscator::of(coverage, findings), 0.0, &|_| true);
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let head = scorer.model.head(score.part);
         ScorerDecision::of(score.probability, thresholds, head, MayAllow::No) == ScorerDecision::Deny

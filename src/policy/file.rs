@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::custom_rules::{OwnRuleLine, OwnRules};
 use super::error::PolicyError;
+use super::everyday::EverydaySection;
 use super::examples::{self, ExampleLine};
 use super::judge_section::{self, CodeLine, JudgeSection};
 use super::layers::{LayerFile, WrittenLayers};
@@ -41,6 +42,9 @@ pub struct PolicyFile {
     /// Steps that the organisation has decided. These come before those of the profile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<ExampleLine>,
+    /// What an agent does all day. Lists add to those of the profile.
+    #[serde(skip_serializing_if = "EverydaySection::is_default")]
+    pub everyday: EverydaySection,
     /// What is made of findings. These come before those of the profile.
     pub treatments: Vec<TreatmentLine>,
     /// The organisation's own rules. These come before those of the profile.
@@ -103,6 +107,7 @@ impl PolicyFile {
     ///
     /// When it is no TOML or has an unknown key.
     pub fn parse(text: &str, file: &str) -> Result<Self, PolicyError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         toml::from_str(text).map_err(|error| PolicyError::Malformed {
             file: file.to_owned(),
             why: with_suggestion(&error.to_string()),
@@ -173,6 +178,7 @@ impl PolicyFile {
             guidance: joined(base.guidance, self.guidance),
             examples: self.examples.into_iter().chain(base.examples).collect(),
             harmless: self.harmless.into_iter().chain(base.harmless).collect(),
+            everyday: self.everyday.over(base.everyday),
             // What a rule says of itself comes behind what is said of it, and before what a profile makes of its reason.
             treatments: self
                 .treatments
@@ -285,6 +291,7 @@ impl PolicyFile {
             looks_for_people: treatments.iter().any(TreatmentEntry::names_people),
             treatments,
             harmless,
+            everyday: self.everyday.build().map_err(|(key, why)| at(&key, why))?,
             modes: Modes::new(&self.modes).map_err(|(key, why)| at(&key, why))?,
             tools,
             destinations,

@@ -8,6 +8,7 @@
 
 mod custom_rules;
 mod error;
+mod everyday;
 mod examples;
 mod explain;
 mod file;
@@ -31,6 +32,7 @@ use crate::model::{Method, Posture};
 
 pub use custom_rules::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLine, OwnRules};
 pub use error::PolicyError;
+pub use everyday::Everyday;
 pub use examples::Example;
 pub use explain::{Said, explain};
 pub use file::PolicyFile;
@@ -64,6 +66,8 @@ pub struct Policy {
     pub looks_for_people: bool,
     /// What needs no judge when nothing was seen in it.
     harmless: Vec<HarmlessEntry>,
+    /// What an agent does all day.
+    pub everyday: Everyday,
     /// Whose verdicts are enforced, where that differs from the organisation.
     pub modes: Modes,
     /// Which tools may be called.

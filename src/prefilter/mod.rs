@@ -8,6 +8,7 @@ mod destructive_command;
 mod disguise;
 mod disposable;
 mod engine;
+mod everyday;
 mod hidden_text;
 mod injected_instruction;
 mod locations;
@@ -27,6 +28,7 @@ pub use crate::text::keywords::{Case, KeywordHit, KeywordHits, Keywords, Word};
 pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
 pub use destructive_command::{becomes_of, sends_by_command};
+pub use everyday::is_everyday;
 pub use engine::{
     CalledTool, Prefilter, Prefilters, RuleError, ScanContext, StepKeywords, Subject, TrivialContent, Work,
 };

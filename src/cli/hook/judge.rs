@@ -13,7 +13,7 @@ use url::Url;
 
 use super::Posture;
 use crate::cli::Ended;
-use crate::cli::alone::{Alone, Asked, Remember};
+use crate::cli::alone::{Alone, Asked, Profile, Remember};
 use crate::cli::output::say;
 use crate::hook::{Answerer, Event, OnFailure, Program, Ruling, Server};
 
@@ -27,6 +27,9 @@ pub(in crate::cli) struct Arguments {
     url: Option<Url>,
     #[command(flatten)]
     asked: Asked,
+    /// The built-in profile by which this process decides [default: the configured policy, else `coding`].
+    #[arg(long, value_name = "PROFILE")]
+    profile: Option<String>,
     /// What happens where no verdict is reached.
     #[arg(long, value_name = "POSTURE", value_enum, default_value = "deny")]
     on_failure: Posture,
@@ -38,7 +41,7 @@ pub(in crate::cli) struct Arguments {
 pub(super) fn run(program: &'static Program, arguments: &Arguments) -> Ended {
     let until = Instant::now() + Duration::from_secs(arguments.deadline);
     let reading = read(until).and_then(|input| Ok((program.read(&input)?, input.len())));
-    let ((program, event), bytes) = match reading {
+    let ((answered, event), bytes) = match reading {
         Ok(read) => read,
         Err(error) => {
             eprintln!("[guardian] {error:#}");
@@ -46,7 +49,10 @@ pub(super) fn run(program: &'static Program, arguments: &Arguments) -> Ended {
         }
     };
     let posture = OnFailure::from(arguments.on_failure);
-    let ruling = if event.is_silent() {
+    // Another program that reads these settings, and has hooks of its own: they judge the call.
+    let is_judged_there = answered.name != program.name && super::settings::is_hooked(answered);
+    let program = answered;
+    let ruling = if event.is_silent() || is_judged_there {
         Ruling::Go
     } else {
         // A panic in there ends a thread, and is no answer.
@@ -115,7 +121,11 @@ fn decide(
 /// The guardian of this process.
 fn here(arguments: &Arguments, bytes: usize, until: Instant) -> anyhow::Result<Answerer> {
     let left = until.saturating_duration_since(Instant::now());
-    let alone = Alone::new(arguments.asked.config.as_deref(), Remember::Kept(left))?;
+    let profile = arguments
+        .profile
+        .as_deref()
+        .map_or(Profile::Usual("coding"), Profile::Named);
+    let alone = Alone::new(arguments.asked.config.as_deref(), Remember::Kept(left), profile)?;
     let mut limits = alone.limits;
     // The text of the event, and the request around it.
     limits.max_body_bytes = limits.max_body_bytes.max(2 * bytes + 4096);

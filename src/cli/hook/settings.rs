@@ -1,16 +1,17 @@
 //! `guardian hook install`, `uninstall` and `status`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::{Posture, variable};
 use crate::cli::Ended;
-use crate::cli::alone::home;
+use crate::cli::alone::{home, known_profile};
 use crate::cli::output::say;
-use crate::cli::settings_file::{change, read};
+use crate::cli::settings_file::{change, keep_note, note_file, read, read_note};
 use crate::hook::{self, Home, Hooked, Program};
 
 #[derive(Debug, Args)]
@@ -23,6 +24,9 @@ pub(in crate::cli) struct Install {
     /// The configuration of hooks that decide by themselves.
     #[arg(long, value_name = "FILE", conflicts_with = "url")]
     config: Option<PathBuf>,
+    /// The built-in profile of hooks that decide by themselves [default: the configured policy, else `coding`].
+    #[arg(long, value_name = "PROFILE", conflicts_with = "url")]
+    profile: Option<String>,
     /// What happens where no verdict is reached: `deny` or `allow`.
     #[arg(long, value_name = "POSTURE", value_enum, default_value = "deny")]
     on_failure: Posture,
@@ -46,6 +50,23 @@ struct Which {
     dry_run: bool,
 }
 
+/// What is kept of an installation, to take it back. It may hold secrets of the settings.
+#[derive(Debug, Serialize, Deserialize)]
+struct Note {
+    file: PathBuf,
+    /// The text before; none where there was no file.
+    before: Option<String>,
+    written: String,
+}
+
+/// The folder of the notes.
+const NOTES: &str = "hooked";
+
+fn note_of(file: &Path) -> anyhow::Result<Option<Note>> {
+    let note: Option<Note> = read_note(&note_file(NOTES, file)?)?;
+    Ok(note.filter(|note| note.file == file))
+}
+
 /// The program of a name.
 pub(super) fn program(name: &str) -> anyhow::Result<&'static Program> {
     Program::named(name).ok_or_else(|| {
@@ -59,11 +80,23 @@ pub(super) fn install(arguments: &Install) -> anyhow::Result<Ended> {
     let file = settings_file(program)?;
     let before = read(&file)?;
     let command = command(program, arguments)?;
-    let after = hook::install(program, before.as_deref(), &command, arguments.timeout)
-        .with_context(|| file.display().to_string())?;
+    // Hooks that are there already are written anew over what was there before them: twice is once.
+    let untouched = note_of(&file)?.filter(|note| before.as_ref() == Some(&note.written));
+    let base = untouched.map_or_else(|| before.clone(), |note| note.before);
+    let after =
+        hook::install(program, base.as_deref(), &command, arguments.timeout).with_context(|| file.display().to_string())?;
+    if !arguments.which.dry_run {
+        let (file, written) = (file.clone(), after.clone());
+        let kept = note_file(NOTES, &file)?;
+        keep_note(&Note { file, before: base, written }, &kept)?;
+    }
     change(&file, before.as_deref(), Some(&after), arguments.which.dry_run)?;
     if !arguments.which.dry_run {
         say!("{} asks the guardian from its next start on.", program.title);
+        if arguments.url.is_none() {
+            let profile = arguments.profile.as_deref().unwrap_or("coding");
+            say!("- Each hook decides by itself, by the profile `{profile}` unless a configuration says otherwise.");
+        }
         for note in program.notes {
             say!("- {note}");
         }
@@ -78,8 +111,17 @@ pub(super) fn uninstall(arguments: &Uninstall) -> anyhow::Result<Ended> {
         say!("{}: there are no hooks", file.display());
         return Ok(Ended::Done);
     };
-    let after = hook::uninstall(program, &before).with_context(|| file.display().to_string())?;
+    let note = note_of(&file)?;
+    let after = match &note {
+        // Nobody else has written the file: it is as it was, byte for byte.
+        Some(note) if note.written == before => note.before.clone(),
+        Some(_) | None => hook::uninstall(program, &before).with_context(|| file.display().to_string())?,
+    };
     change(&file, Some(&before), after.as_deref(), arguments.which.dry_run)?;
+    if note.is_some() && !arguments.which.dry_run {
+        let kept = note_file(NOTES, &file)?;
+        std::fs::remove_file(&kept).with_context(|| format!("{}: cannot be removed", kept.display()))?;
+    }
     Ok(Ended::Done)
 }
 
@@ -108,6 +150,12 @@ pub(super) fn status() -> anyhow::Result<Ended> {
     Ok(ended)
 }
 
+/// Whether a program has all of our hooks in the user's settings.
+pub(super) fn is_hooked(program: &Program) -> bool {
+    let text = settings_file(program).and_then(|file| read(&file));
+    text.is_ok_and(|text| hook::installed(program, text.as_deref()) == Ok(Hooked::Whole))
+}
+
 fn settings_file(program: &Program) -> anyhow::Result<PathBuf> {
     Ok(program.settings_file(&Home {
         directory: &home()?,
@@ -128,6 +176,10 @@ fn command(program: &Program, arguments: &Install) -> anyhow::Result<Vec<String>
         let config = std::path::absolute(config)?;
         let config = config.to_str().context("the path of the configuration is no UTF-8")?;
         words.extend(["--config".to_owned(), config.to_owned()]);
+    }
+    if let Some(profile) = &arguments.profile {
+        known_profile(profile)?;
+        words.extend(["--profile".to_owned(), profile.clone()]);
     }
     if arguments.on_failure == Posture::Allow {
         words.extend(["--on-failure".to_owned(), "allow".to_owned()]);

@@ -138,6 +138,7 @@ fn layers() -> Vec<(&'static str, Said)> {
 fn judging() -> Vec<(&'static str, Said)> {
     let decisions = || OneOf(names(Decision::ALL, Decision::as_str));
     vec![
+        ("everyday.allow_below", Between(0, 1)),
         ("local_judge.deny_at", Share),
         ("local_judge.thresholds.*.allow_below", Between(0, 1)),
         ("local_judge.thresholds.*.deny_above", Between(0, 1)),

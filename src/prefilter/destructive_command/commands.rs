@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::platforms::names_only_disposable;
+use super::platforms::{asks_local_trial, names_only_disposable};
 use super::{Danger, Dangers};
 use crate::prefilter::RuleError;
 use crate::prefilter::engine::RuleKey;
@@ -134,6 +134,7 @@ pub(super) fn look(call: &Call, seen: &mut Dangers) {
     let is_trial = !dangers.is_empty() && names_only_disposable(call);
     for danger in dangers {
         match danger {
+            Danger::DatabaseLoss if asks_local_trial(call) => seen.add(Danger::DestroyTrial, call),
             Danger::DestroyResources | Danger::DatabaseLoss if is_trial => seen.add(Danger::DestroyTrial, call),
             danger => seen.add(danger, call),
         }

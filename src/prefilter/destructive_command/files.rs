@@ -16,6 +16,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     match call.program.as_str() {
         "rm" | "unlink" | "rmdir" | "srm" | "trash" => remove(reading, call, seen),
         "find" => find(call, seen),
+        "git" => checked_out(call, seen),
         "mv" => moved(reading, call, seen),
         "rsync" => mirrored(call, seen),
         "cp" | "install" | "ln" => copied_to(call, seen),
@@ -168,7 +169,8 @@ pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Dangers)
         seen.add(Danger::DeleteNeeded, call);
         return;
     }
-    if location.steering() == Some(Steering::Guard) {
+    let guards_inside = || depth == Depth::Recursive && holds_guard(&call.place(&path));
+    if location.steering() == Some(Steering::Guard) || guards_inside() {
         seen.add(Danger::GuardOff, call);
         return;
     }
@@ -260,9 +262,30 @@ fn find(call: &Call, seen: &mut Dangers) {
     for (root, narrowed) in roots(call) {
         if !narrowed {
             deleted(root, Depth::Recursive, call, seen);
+        } else if holds_guard(&call.place(root)) {
+            seen.add(Danger::GuardOff, call);
         } else if Location::of(root).breadth() == Breadth::Everything {
             seen.add(Danger::DeleteFiles, call);
         }
+    }
+}
+
+/// Whether files that watch an agent are kept below a folder.
+fn holds_guard(folder: &str) -> bool {
+    const NAMES: [&str; 4] = ["settings.json", "hooks.json", "hooks/x", "guardian/x"];
+    let folder = folder.trim_end_matches(['/', '*']);
+    let is_folder = !folder.is_empty() && folder != "~";
+    let mut inside = NAMES.iter().map(|name| format!("{folder}/{name}"));
+    is_folder && inside.any(|path| Location::of(&path).steering() == Some(Steering::Guard))
+}
+
+/// An older version of a file is put in its place.
+fn checked_out(call: &Call, seen: &mut Dangers) {
+    let mut words = call.operands();
+    let restores = words.next().is_some_and(|verb| matches!(verb.text.as_str(), "checkout" | "restore" | "rm" | "mv"));
+    let mut paths = words.filter(|word| Location::of(&call.place(&word.text)).steering() == Some(Steering::Guard));
+    if restores && paths.next().is_some() {
+        seen.add(Danger::GuardOff, call);
     }
 }
 

@@ -148,6 +148,7 @@ impl Dangers {
     /// Adds what a statement takes away that a call hands to a database.
     fn add_statement(&mut self, statement: &str, call: &Call) {
         match sql::loss(statement) {
+            Some(sql::Loss::Data) if platforms::asks_local_trial(call) => self.add(Danger::DestroyTrial, call),
             Some(sql::Loss::Data) => self.add(Danger::DatabaseLoss, call),
             Some(sql::Loss::Minor) => self.add(Danger::DestroyTrial, call),
             None => {}

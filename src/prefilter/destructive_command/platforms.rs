@@ -130,3 +130,11 @@ fn over_http(call: &Call, seen: &mut Dangers) {
         }
     }
 }
+
+/// Whether a client asks a database of this machine, by an option, that nothing calls productive: a developer's own.
+pub(super) fn asks_local_trial(call: &Call) -> bool {
+    let mut hosts = call.values(&["-h", "--host"]).map(|(_, host)| host).peekable();
+    hosts.peek().is_some()
+        && hosts.all(|host| matches!(host, "localhost" | "127.0.0.1" | "::1"))
+        && !call.line().to_ascii_lowercase().contains("prod")
+}

@@ -97,7 +97,16 @@ fn protections(call: &Call, seen: &mut Dangers) {
     if matches!(call.program.as_str(), "iptables" | "ip6tables") && flushes {
         seen.add(Danger::DefenceOff, call);
     }
-    if call.program == "guardian" && call.has("hook") && call.has("uninstall") {
+    let takes_out = call.program == "guardian" && call.has("hook") && call.has("uninstall");
+    let ends = match call.program.as_str() {
+        "pkill" | "killall" => true,
+        "systemctl" | "service" | "launchctl" => {
+            call.has_any(&["stop", "disable", "mask", "kill", "unload", "bootout", "remove"])
+        }
+        _ => false,
+    };
+    let names_guard = || call.operands().any(|word| word.text.contains("guardian"));
+    if takes_out || ends && names_guard() {
         seen.add(Danger::GuardOff, call);
     }
 }
