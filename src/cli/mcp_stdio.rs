@@ -70,7 +70,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
             key: arguments.asked.key.clone(),
         }),
         None => {
-            let own = alone.insert(Alone::new(arguments.asked.config.as_deref(), Remember::Here, Profile::Usual("default"))?);
+            let own = alone.insert(Alone::new(
+                arguments.asked.config.as_deref(),
+                Remember::Here,
+                Profile::Usual("default"),
+            )?);
             Decider::Here {
                 guardian: own.guardian.clone(),
                 caller: own.caller.clone(),

@@ -33,7 +33,10 @@ const EVERY: Duration = Duration::from_millis(200);
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let files = arguments.records.files()?;
     if let Some(file) = arguments.records.missing() {
-        eprintln!("{}: there is no such file yet; verdicts are shown once there is", file.display());
+        eprintln!(
+            "{}: there is no such file yet; verdicts are shown once there is",
+            file.display()
+        );
     }
     let colours = Colours::of_output();
     let mut followed: Vec<_> = files.iter().map(|file| (file, Follower::new(file.clone()))).collect();
@@ -76,7 +79,9 @@ fn shown(record: &KeptRecord, colours: Colours) -> String {
     let codes = record
         .would_be()
         .map_or(&record.reason_codes, |observed| &observed.reason_codes);
-    let seen = by_weight(record).into_iter().find_map(|finding| finding.seen.as_deref());
+    let seen = by_weight(record)
+        .into_iter()
+        .find_map(|finding| finding.seen.as_deref());
     let mut line = format!(
         "{}  {}  {:8}  {}",
         printable(time),

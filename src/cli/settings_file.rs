@@ -172,9 +172,18 @@ mod tests {
                 "[mcp_servers.x.env]\nANY = \"abc\"\n[mcp_servers.y]\ncommand = \"uvx\"\n",
                 "[mcp_servers.x.env]\nANY = \"***\"\n[mcp_servers.y]\ncommand = \"uvx\"\n",
             ),
-            ("\"apiKey\": \"abc\", \"model\": \"m\"", "\"apiKey\": \"***\", \"model\": \"m\""),
-            ("[\"--header\", \"Authorization: Bearer abc\"]", "[\"--header\", \"Authorization: Bearer ***\"]"),
-            ("\"url\": \"https://u:pw@h.example/?api_key=abc\"", "\"url\": \"https://u:***@h.example/?api_key=***\""),
+            (
+                "\"apiKey\": \"abc\", \"model\": \"m\"",
+                "\"apiKey\": \"***\", \"model\": \"m\"",
+            ),
+            (
+                "[\"--header\", \"Authorization: Bearer abc\"]",
+                "[\"--header\", \"Authorization: Bearer ***\"]",
+            ),
+            (
+                "\"url\": \"https://u:pw@h.example/?api_key=abc\"",
+                "\"url\": \"https://u:***@h.example/?api_key=***\"",
+            ),
             ("\"env\": {\"A\": \"${A}\"}", "\"env\": {\"A\": \"${A}\"}"),
         ] {
             assert_eq!(masked(shown).unwrap(), expected);

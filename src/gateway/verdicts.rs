@@ -87,8 +87,7 @@ enum Source {
 }
 
 const NO_VERDICT: &str = "No verdict could be reached about this message, so it was stopped.";
-const NO_ANSWER: &str =
-    "The guardian server that decides about messages gave no verdict (is it running, at this address, with this key?), so this one was stopped.";
+const NO_ANSWER: &str = "The guardian server that decides about messages gave no verdict (is it running, at this address, with this key?), so this one was stopped.";
 
 impl Verdicts {
     /// Of the guardian of this process.
@@ -192,7 +191,11 @@ impl Verdicts {
                     Source::Here { .. } => NO_VERDICT,
                     Source::There { url, .. } => {
                         let host = url.host_str().unwrap_or_default();
-                        tracing::warn!(host, port = url.port_or_known_default(), "the guardian server gave no verdict");
+                        tracing::warn!(
+                            host,
+                            port = url.port_or_known_default(),
+                            "the guardian server gave no verdict"
+                        );
                         NO_ANSWER
                     }
                 };

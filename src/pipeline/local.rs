@@ -47,7 +47,11 @@ impl Examiner {
         let everyday = may_allow == MayAllow::Yes && is_everyday(step, findings, policy);
         let thresholds = match everyday {
             true => Thresholds {
-                allow_below: Some(ordinary.allow_below.max(thresholds.allow_below.unwrap_or(head.allow_below))),
+                allow_below: Some(
+                    ordinary
+                        .allow_below
+                        .max(thresholds.allow_below.unwrap_or(head.allow_below)),
+                ),
                 ..thresholds
             },
             false => thresholds,

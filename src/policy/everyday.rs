@@ -146,9 +146,8 @@ impl EverydaySection {
             let why = format!("expected a probability from 0 to 1, found `{allow_below}`");
             return Err(("everyday.allow_below".to_owned(), why));
         }
-        let names = |key: &str, list: &[String]| {
-            NamePatterns::new(list).map_err(|why| (format!("everyday.{key}"), why))
-        };
+        let names =
+            |key: &str, list: &[String]| NamePatterns::new(list).map_err(|why| (format!("everyday.{key}"), why));
         let patterns = |key: &str, list: &[String]| {
             let read = list.iter().map(|text| CommandPattern::new(text));
             read.collect::<Result<Vec<_>, _>>()

@@ -12,7 +12,12 @@ use crate::shell::{self, Call, Direction, Reading, quoted};
 
 const MAX_COMMAND: usize = 16 * 1024;
 /// Lines with which a patch names its files.
-const PATCHED: [&str; 4] = ["*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: "];
+const PATCHED: [&str; 4] = [
+    "*** Add File: ",
+    "*** Update File: ",
+    "*** Delete File: ",
+    "*** Move to: ",
+];
 /// Shells that read a text that they are given, and programs that run what stands behind them.
 const SHELLS: [&str; 3] = ["sh", "bash", "zsh"];
 #[rustfmt::skip]
@@ -95,7 +100,11 @@ fn runs_everyday(everyday: &Everyday, given: &[&Content]) -> bool {
     let line = match commands.as_slice() {
         [] => return false,
         [one] => one.text.clone(),
-        words => words.iter().map(|word| quoted(&word.text)).collect::<Vec<_>>().join(" "),
+        words => words
+            .iter()
+            .map(|word| quoted(&word.text))
+            .collect::<Vec<_>>()
+            .join(" "),
     };
     if line.len() > MAX_COMMAND || !others.iter().all(is_note) {
         return false;
@@ -215,7 +224,9 @@ fn is_local(address: &str) -> bool {
         Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
         None => authority.split(':').next().unwrap_or_default(),
     };
-    let loopback = host.parse::<core::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    let loopback = host
+        .parse::<core::net::IpAddr>()
+        .is_ok_and(|address| address.is_loopback());
     !authority.contains(['@', '\\']) && (host == "localhost" || host == "0.0.0.0" || loopback)
 }
 

@@ -28,10 +28,10 @@ pub use crate::text::keywords::{Case, KeywordHit, KeywordHits, Keywords, Word};
 pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
 pub use destructive_command::{becomes_of, sends_by_command};
-pub use everyday::is_everyday;
 pub use engine::{
     CalledTool, Prefilter, Prefilters, RuleError, ScanContext, StepKeywords, Subject, TrivialContent, Work,
 };
+pub use everyday::is_everyday;
 
 impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.

@@ -83,12 +83,19 @@ pub(super) fn install(arguments: &Install) -> anyhow::Result<Ended> {
     // Hooks that are there already are written anew over what was there before them: twice is once.
     let untouched = note_of(&file)?.filter(|note| before.as_ref() == Some(&note.written));
     let base = untouched.map_or_else(|| before.clone(), |note| note.before);
-    let after =
-        hook::install(program, base.as_deref(), &command, arguments.timeout).with_context(|| file.display().to_string())?;
+    let after = hook::install(program, base.as_deref(), &command, arguments.timeout)
+        .with_context(|| file.display().to_string())?;
     if !arguments.which.dry_run {
         let (file, written) = (file.clone(), after.clone());
         let kept = note_file(NOTES, &file)?;
-        keep_note(&Note { file, before: base, written }, &kept)?;
+        keep_note(
+            &Note {
+                file,
+                before: base,
+                written,
+            },
+            &kept,
+        )?;
     }
     change(&file, before.as_deref(), Some(&after), arguments.which.dry_run)?;
     if !arguments.which.dry_run {

@@ -131,10 +131,9 @@ fn told<T: Copy>(table: &ByProgram<T>, call: &Call) -> Vec<T> {
 pub(super) fn look(call: &Call, seen: &mut Dangers) {
     let Ok(table) = TABLE.as_ref() else { return };
     let dangers = told(&table.dangers, call);
-    let is_trial = !dangers.is_empty() && names_only_disposable(call);
+    let is_trial = !dangers.is_empty() && (names_only_disposable(call) || asks_local_trial(call));
     for danger in dangers {
         match danger {
-            Danger::DatabaseLoss if asks_local_trial(call) => seen.add(Danger::DestroyTrial, call),
             Danger::DestroyResources | Danger::DatabaseLoss if is_trial => seen.add(Danger::DestroyTrial, call),
             danger => seen.add(danger, call),
         }

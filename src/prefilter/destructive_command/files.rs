@@ -282,7 +282,9 @@ fn holds_guard(folder: &str) -> bool {
 /// An older version of a file is put in its place.
 fn checked_out(call: &Call, seen: &mut Dangers) {
     let mut words = call.operands();
-    let restores = words.next().is_some_and(|verb| matches!(verb.text.as_str(), "checkout" | "restore" | "rm" | "mv"));
+    let restores = words
+        .next()
+        .is_some_and(|verb| matches!(verb.text.as_str(), "checkout" | "restore" | "rm" | "mv"));
     let mut paths = words.filter(|word| Location::of(&call.place(&word.text)).steering() == Some(Steering::Guard));
     if restores && paths.next().is_some() {
         seen.add(Danger::GuardOff, call);
