@@ -6,7 +6,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::output::say;
-use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, input, printable, start_logging};
+use super::{ConfigArgument, Ended, Quiet, input, printable, start_logging};
 use crate::config::Config;
 use crate::eval::{self, Bench, Case, History, Organisations, Outcome, Runner, Trace};
 use crate::model::OrganisationId;

@@ -69,7 +69,7 @@ impl Reader<'_> {
             let why = "expected the label under which envelopes name the secret, of 1 to 128 characters";
             return Err(self.wrong(&at("key_id"), why));
         }
-        let Some(secret) = self.secret(entry.value.as_deref().unwrap_or_default(), &at("value"))? else {
+        let Some(secret) = self.secret_bytes(entry.value.as_deref().unwrap_or_default(), &at("value"))? else {
             return Ok(None);
         };
         if secret.len() < MIN_SECRET {
@@ -97,7 +97,7 @@ impl Reader<'_> {
     }
 
     /// The bytes of a secret; `None` where its variable is not there and need not be. Errors do not repeat it.
-    fn secret(&self, text: &str, at: &str) -> Result<Option<Vec<u8>>, ConfigError> {
+    fn secret_bytes(&self, text: &str, at: &str) -> Result<Option<Vec<u8>>, ConfigError> {
         if let Some(name) = text.strip_prefix("env:") {
             let found = self.key_in(name, WhoseKey::Caller, at)?;
             return found.map(|found| self.spelled(found.trim(), at)).transpose();

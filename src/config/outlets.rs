@@ -51,7 +51,7 @@ impl Reader<'_> {
         match (&section.nats, &section.webhook, &section.file) {
             (None, None, None) => Ok(None),
             (Some(url), None, None) => {
-                let Some(url) = self.secret("events.nats", url)? else {
+                let Some(url) = self.text_or_variable("events.nats", url)? else {
                     return Ok(None);
                 };
                 let schemes = ["nats://", "tls://", "ws://", "wss://"];
@@ -62,7 +62,7 @@ impl Reader<'_> {
                 Ok(Some(events::Settings::Nats { url, stream, subject }))
             }
             (None, Some(url), None) => {
-                let Some(url) = self.secret("events.webhook", url)? else {
+                let Some(url) = self.text_or_variable("events.webhook", url)? else {
                     return Ok(None);
                 };
                 self.web_address("events.webhook", &url)?;
@@ -80,7 +80,7 @@ impl Reader<'_> {
     }
 
     /// A value that may be a secret: as it stands, or `env:` and the name of a variable.
-    fn secret(&self, at: &str, text: &str) -> Result<Option<String>, ConfigError> {
+    fn text_or_variable(&self, at: &str, text: &str) -> Result<Option<String>, ConfigError> {
         match text.strip_prefix("env:") {
             Some(name) => self.key_in(name, WhoseKey::Server, at),
             None => Ok(Some(text.to_owned())),

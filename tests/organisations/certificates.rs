@@ -14,7 +14,12 @@ use crate::support::user_message;
 async fn asked(authority: &Authority, pair: &Pair, key: Option<&str>, address: &str) -> (u16, Value) {
     let root = reqwest::Certificate::from_pem(authority.pem().as_bytes()).unwrap();
     let identity = reqwest::Identity::from_pem(format!("{}{}", pair.certificate, pair.key).as_bytes()).unwrap();
-    let client = reqwest::Client::builder().no_proxy().tls_certs_only([root]).identity(identity).build().unwrap();
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .tls_certs_only([root])
+        .identity(identity)
+        .build()
+        .unwrap();
     let post = client.post(format!("https://{address}/")).json(&user_message("hello"));
     let mut who = client.get(format!("https://{address}/v1/whoami"));
     let post = match key {
@@ -33,7 +38,11 @@ async fn a_name_in_a_certificate_speaks_for_its_organisation_and_for_no_other() 
     let (authority, clients) = (Authority::new(), Authority::new());
     let folder = tempfile::tempdir().unwrap();
     let server = authority.pair();
-    for (name, text) in [("s.pem", &server.certificate), ("s.key", &server.key), ("c.pem", &clients.pem())] {
+    for (name, text) in [
+        ("s.pem", &server.certificate),
+        ("s.key", &server.key),
+        ("c.pem", &clients.pem()),
+    ] {
         std::fs::write(folder.path().join(name), text).unwrap();
     }
     let text = format!(
@@ -43,9 +52,18 @@ async fn a_name_in_a_certificate_speaks_for_its_organisation_and_for_no_other() 
         hash("acme-key-0123456789"),
         hash("globex-key-0123456789")
     );
-    let config = ConfigFile::parse(&text, "t").unwrap().resolve("t", folder.path()).unwrap();
+    let config = ConfigFile::parse(&text, "t")
+        .unwrap()
+        .resolve("t", folder.path())
+        .unwrap();
     let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off).unwrap());
-    let server = Server::bind(config.server.clone(), config.wire, guardian, app::keyring(&config).unwrap()).unwrap();
+    let server = Server::bind(
+        config.server.clone(),
+        config.wire,
+        guardian,
+        app::keyring(&config).unwrap(),
+    )
+    .unwrap();
     let address = server.address().to_string();
     tokio::spawn(server.run());
     let named = |name: &str, alternative: &[&str]| clients.pair_named(name, alternative);
@@ -54,7 +72,10 @@ async fn a_name_in_a_certificate_speaks_for_its_organisation_and_for_no_other() 
     assert_eq!((status, &who["organisation"]), (200, &"acme".into()), "{who}");
     assert_eq!(who["caller"], "certificate:spiffe://acme.example/agents/7");
     for pair in [named("globex-agent", &[]), named("x", &["dns:AGENT.globex.example"])] {
-        assert_eq!(asked(&authority, &pair, None, &address).await.1["organisation"], "globex");
+        assert_eq!(
+            asked(&authority, &pair, None, &address).await.1["organisation"],
+            "globex"
+        );
     }
     for (pair, status) in [
         (named("stranger", &["uri:spiffe://acme.example.evil/1"]), 401),
@@ -63,9 +84,27 @@ async fn a_name_in_a_certificate_speaks_for_its_organisation_and_for_no_other() 
     ] {
         assert_eq!(asked(&authority, &pair, None, &address).await.0, status);
     }
-    assert_eq!(asked(&authority, &acme, Some("acme-key-0123456789"), &address).await.0, 200);
-    assert_eq!(asked(&authority, &acme, Some("globex-key-0123456789"), &address).await.0, 403, "of another organisation");
-    assert_eq!(asked(&authority, &acme, Some("wrong-key-0123456789"), &address).await.0, 401);
+    assert_eq!(
+        asked(&authority, &acme, Some("acme-key-0123456789"), &address).await.0,
+        200
+    );
+    assert_eq!(
+        asked(&authority, &acme, Some("globex-key-0123456789"), &address)
+            .await
+            .0,
+        403,
+        "of another organisation"
+    );
+    assert_eq!(
+        asked(&authority, &acme, Some("wrong-key-0123456789"), &address).await.0,
+        401
+    );
     let stranger = named("stranger", &[]);
-    assert_eq!(asked(&authority, &stranger, Some("globex-key-0123456789"), &address).await.0, 200, "a key is enough");
+    assert_eq!(
+        asked(&authority, &stranger, Some("globex-key-0123456789"), &address)
+            .await
+            .0,
+        200,
+        "a key is enough"
+    );
 }

@@ -45,9 +45,12 @@ impl Respond for Keys {
         match state.mood {
             Mood::Well => ResponseTemplate::new(200).set_body_json(set),
             Mood::Gone => ResponseTemplate::new(404),
-            Mood::Slow => ResponseTemplate::new(200).set_body_json(set).set_delay(Duration::from_secs(60)),
-            Mood::Huge => ResponseTemplate::new(200)
-                .set_body_json(json!({ "keys": keys, "filler": "x".repeat(1 << 20) })),
+            Mood::Slow => ResponseTemplate::new(200)
+                .set_body_json(set)
+                .set_delay(Duration::from_secs(60)),
+            Mood::Huge => {
+                ResponseTemplate::new(200).set_body_json(json!({ "keys": keys, "filler": "x".repeat(1 << 20) }))
+            }
             Mood::NotJson => ResponseTemplate::new(200).set_body_string("<html>"),
             Mood::Moved => ResponseTemplate::new(302).insert_header("location", "http://127.0.0.1:9/keys"),
         }
@@ -141,5 +144,10 @@ pub(crate) fn signed(claims: &Value, id: Option<&str>, key: &KeyPair) -> String 
 /// A token of this header and these claims, with this in the place of a signature.
 pub(crate) fn assembled(header: &Value, claims: &Value, signature: &[u8]) -> String {
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-    format!("{}.{}.{}", part(header), part(claims), URL_SAFE_NO_PAD.encode(signature))
+    format!(
+        "{}.{}.{}",
+        part(header),
+        part(claims),
+        URL_SAFE_NO_PAD.encode(signature)
+    )
 }

@@ -17,7 +17,14 @@ async fn a_key_is_good_for_its_scopes_and_until_its_end() {
         key("both", "scopes = [\"audit\", \"judge\"]"),
     ];
     let guardian = TestGuardian::with(&format!("[[organisations]]\nid = \"acme\"\n{}", keys.concat())).await;
-    for (name, status) in [("plain", 200), ("until", 200), ("over", 401), ("reader", 403), ("both", 200), ("none", 401)] {
+    for (name, status) in [
+        ("plain", 200),
+        ("until", 200),
+        ("over", 401),
+        ("reader", 403),
+        ("both", 200),
+        ("none", 401),
+    ] {
         let key = format!("{name}-key-0123456789");
         let reply = guardian.post_as(&key, &user_message("hello")).await;
         assert_eq!(reply.status, status, "{name}: {reply:?}");

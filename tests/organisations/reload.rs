@@ -71,7 +71,14 @@ impl Watched {
     }
 
     async fn post(&self, key: &str, request: &Value) -> (u16, Value) {
-        let reply = self.http.post(&self.url).bearer_auth(key).json(request).send().await.unwrap();
+        let reply = self
+            .http
+            .post(&self.url)
+            .bearer_auth(key)
+            .json(request)
+            .send()
+            .await
+            .unwrap();
         (reply.status().as_u16(), reply.json().await.unwrap())
     }
 
@@ -89,7 +96,11 @@ impl Watched {
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("never {what}; /readyz: {}; audit: {}", self.readyz().await, self.audit());
+        panic!(
+            "never {what}; /readyz: {}; audit: {}",
+            self.readyz().await,
+            self.audit()
+        );
     }
 
     async fn until_version(&self, version: &str) {
@@ -112,7 +123,10 @@ impl Watched {
 }
 
 fn organisation(more: &str) -> String {
-    format!("[[organisations]]\nid = \"acme\"\napi_keys = [\"sha256:{}\"]\n{more}\n", hash(KEY))
+    format!(
+        "[[organisations]]\nid = \"acme\"\napi_keys = [\"sha256:{}\"]\n{more}\n",
+        hash(KEY)
+    )
 }
 
 fn version(policy: &str) -> String {
@@ -129,7 +143,11 @@ fn rename_over(file: &Path, text: &str) {
 /// In place and in pieces, as the others do.
 fn write_in_place(file: &Path, text: &str) {
     use std::io::Write;
-    let mut file = std::fs::OpenOptions::new().write(true).truncate(true).open(file).unwrap();
+    let mut file = std::fs::OpenOptions::new()
+        .write(true)
+        .truncate(true)
+        .open(file)
+        .unwrap();
     let (one, two) = text.split_at(text.find('\n').unwrap() + 1);
     file.write_all(one.as_bytes()).unwrap();
     std::thread::sleep(Duration::from_millis(120));
@@ -145,7 +163,11 @@ fn numbered(number: usize) -> String {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_verdict_under_edits_is_of_exactly_one_version_and_none_is_lost() {
     const EDITS: usize = 24;
-    let server = Watched::with(&organisation("policy = \"policy.toml\""), &[("policy.toml", &numbered(0))]).await;
+    let server = Watched::with(
+        &organisation("policy = \"policy.toml\""),
+        &[("policy.toml", &numbered(0))],
+    )
+    .await;
     let known: BTreeMap<String, usize> = (0..=EDITS).map(|n| (version(&numbered(n)), n)).collect();
     let over = AtomicBool::new(false);
     let asking = |tool: &'static str, denied_by: usize| {
@@ -172,7 +194,9 @@ async fn every_verdict_under_edits_is_of_exactly_one_version_and_none_is_lost() 
             match number % 3 {
                 0 => {
                     let file = file.clone();
-                    tokio::task::spawn_blocking(move || write_in_place(&file, &text)).await.unwrap();
+                    tokio::task::spawn_blocking(move || write_in_place(&file, &text))
+                        .await
+                        .unwrap();
                 }
                 1 => rename_over(&file, &text),
                 _ => {
@@ -193,10 +217,18 @@ async fn every_verdict_under_edits_is_of_exactly_one_version_and_none_is_lost() 
         over.store(true, Ordering::Relaxed);
     };
     let (alpha, beta, other, ()) = tokio::join!(asking("alpha", 0), asking("beta", 1), asking("alpha", 0), editing);
-    let verdicts = server.audit().lines().filter(|line| line.contains("\"decision_id\"") && line.contains(".run")).count();
+    let verdicts = server
+        .audit()
+        .lines()
+        .filter(|line| line.contains("\"decision_id\"") && line.contains(".run"))
+        .count();
     assert_eq!(verdicts, alpha + beta + other, "each verdict has one record");
     let changes = server.changes();
-    assert_eq!(changes.len(), EDITS, "each edit that can be used is recorded once: {changes:?}");
+    assert_eq!(
+        changes.len(),
+        EDITS,
+        "each edit that can be used is recorded once: {changes:?}"
+    );
     for (index, change) in changes.iter().enumerate() {
         assert_eq!(change["organisation"], "acme");
         assert_eq!(change["caller"], "file watch");
@@ -213,7 +245,10 @@ async fn keys_and_prompts_take_effect_at_once_and_a_broken_configuration_keeps_t
     let server = Watched::with(&organisation(""), &[]).await;
     let file = server.path("guardian.toml");
     let before = std::fs::read_to_string(&file).unwrap();
-    let other = format!("[[organisations.keys]]\nname = \"new\"\nkey = \"sha256:{}\"\n", hash("second-key-0123456789"));
+    let other = format!(
+        "[[organisations.keys]]\nname = \"new\"\nkey = \"sha256:{}\"\n",
+        hash("second-key-0123456789")
+    );
     rename_over(&file, &format!("{before}{other}"));
     let known = || async { server.post("second-key-0123456789", &user_message("hello")).await.0 == 200 };
     server.until("known: the new key", known).await;
@@ -245,7 +280,10 @@ async fn the_link_that_kubernetes_moves_changes_all_files_together() {
         ]
     };
     let [policy, prompt] = revision(0);
-    let files = [(policy.0.as_str(), policy.1.as_str()), (prompt.0.as_str(), prompt.1.as_str())];
+    let files = [
+        (policy.0.as_str(), policy.1.as_str()),
+        (prompt.0.as_str(), prompt.1.as_str()),
+    ];
     let server = Watched::with_links(&text, &files, |mounted| {
         symlink("..0", mounted.join("..data")).unwrap();
         symlink("..data/policy.toml", mounted.join("policy.toml")).unwrap();
@@ -265,5 +303,10 @@ async fn the_link_that_kubernetes_moves_changes_all_files_together() {
     }
     let changes = server.changes();
     assert_eq!(changes.len(), 3, "policy and prompts came together: {changes:?}");
-    assert!(changes.iter().all(|change| change["policy"].is_object() && change["prompts"].is_object()), "{changes:?}");
+    assert!(
+        changes
+            .iter()
+            .all(|change| change["policy"].is_object() && change["prompts"].is_object()),
+        "{changes:?}"
+    );
 }

@@ -34,10 +34,19 @@ async fn a_token_speaks_for_its_organisation_at_every_door() {
     let (acme, globex) = (issuer.token("acme"), issuer.token("globex"));
     let (status, who) = whoami(&guardian, &globex).await;
     assert_eq!(status, 200, "{who}");
-    assert_eq!((&who["organisation"], &who["caller"]), (&json!("globex"), &json!("token:login:agent-7")));
+    assert_eq!(
+        (&who["organisation"], &who["caller"]),
+        (&json!("globex"), &json!("token:login:agent-7"))
+    );
     assert_eq!(who["scopes"], json!(["judge"]));
-    assert_eq!(guardian.post_as(&acme, &user_message("hello")).await.decision(), "allow");
-    assert_eq!(guardian.post_as(&globex, &user_message("hello")).await.decision(), "allow");
+    assert_eq!(
+        guardian.post_as(&acme, &user_message("hello")).await.decision(),
+        "allow"
+    );
+    assert_eq!(
+        guardian.post_as(&globex, &user_message("hello")).await.decision(),
+        "allow"
+    );
     assert_eq!(guardian.post(&user_message("hello")).await.status, 401);
     let log = json!({"messages": [{"role": "user", "content": "hello"}]});
     assert_eq!(post(&guardian, "v1/judge", &acme, &log).await.0, 200);
@@ -46,7 +55,11 @@ async fn a_token_speaks_for_its_organisation_at_every_door() {
     assert_eq!(post(&guardian, "hook/claude-code", &acme, &event).await.0, 200);
     assert_eq!(post(&guardian, "hook/claude-code", "a.b.c", &event).await.0, 401);
     let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"id": "t"}});
-    assert_ne!(post(&guardian, "gw/", &acme, &call).await.0, 401, "of the gateway's organisation");
+    assert_ne!(
+        post(&guardian, "gw/", &acme, &call).await.0,
+        401,
+        "of the gateway's organisation"
+    );
     assert_eq!(post(&guardian, "gw/", &globex, &call).await.0, 401, "of another one");
     assert_eq!(post(&guardian, "gw/", "", &call).await.0, 401);
     let records = guardian.records(4).await;
@@ -81,21 +94,57 @@ async fn tokens_that_are_wrong_in_one_thing_are_refused() {
     let mut nameless = claims.clone();
     nameless.as_object_mut().unwrap().remove("exp");
     for (what, token, said) in [
-        ("another issuer", with("iss", json!("https://login.example.com")), "its issuer is not trusted"),
+        (
+            "another issuer",
+            with("iss", json!("https://login.example.com")),
+            "its issuer is not trusted",
+        ),
         ("another audience", with("aud", json!("payroll")), "another audience"),
         ("no audience", with("aud", json!([])), "another audience"),
         ("expired", with("exp", json!(now - 3_600)), "it has expired"),
         ("not yet", with("nbf", json!(now + 3_600)), "it is not valid yet"),
         ("no end", issuer.sign(&nameless), "`exp`, `iss` or `aud` is missing"),
-        ("no organisation", with("organisation", Value::Null), "it names no organisation"),
-        ("two organisations", with("organisation", json!(["acme", "globex"])), "it names no organisation"),
-        ("a path", with("organisation", json!("../acme")), "it names no organisation"),
+        (
+            "no organisation",
+            with("organisation", Value::Null),
+            "it names no organisation",
+        ),
+        (
+            "two organisations",
+            with("organisation", json!(["acme", "globex"])),
+            "it names no organisation",
+        ),
+        (
+            "a path",
+            with("organisation", json!("../acme")),
+            "it names no organisation",
+        ),
         ("no caller", with("sub", json!("")), "it names no caller"),
-        ("a caller of two lines", with("sub", json!("a\nb")), "it names no caller"),
-        ("a stranger's key", signed(&claims, Some("k1"), &own), "its signature is wrong"),
-        ("an unknown key", signed(&claims, Some("k9"), &own), "its key is none of its issuer's"),
-        ("none", assembled(&json!({"alg": "none", "typ": "JWT"}), &claims, b""), "expected a signed JWT"),
-        ("None", assembled(&json!({"alg": "None", "kid": "k1"}), &claims, b""), "expected a signed JWT"),
+        (
+            "a caller of two lines",
+            with("sub", json!("a\nb")),
+            "it names no caller",
+        ),
+        (
+            "a stranger's key",
+            signed(&claims, Some("k1"), &own),
+            "its signature is wrong",
+        ),
+        (
+            "an unknown key",
+            signed(&claims, Some("k9"), &own),
+            "its key is none of its issuer's",
+        ),
+        (
+            "none",
+            assembled(&json!({"alg": "none", "typ": "JWT"}), &claims, b""),
+            "expected a signed JWT",
+        ),
+        (
+            "None",
+            assembled(&json!({"alg": "None", "kid": "k1"}), &claims, b""),
+            "expected a signed JWT",
+        ),
         ("a shared secret", confused, "its algorithm is not allowed"),
         (
             "ES384 with a key of ES256",
@@ -104,15 +153,27 @@ async fn tokens_that_are_wrong_in_one_thing_are_refused() {
         ),
         (
             "a critical extension",
-            assembled(&json!({"alg": "ES256", "kid": "k1", "crit": ["b64"], "b64": false}), &claims, &[0; 64]),
+            assembled(
+                &json!({"alg": "ES256", "kid": "k1", "crit": ["b64"], "b64": false}),
+                &claims,
+                &[0; 64],
+            ),
             "expected a signed JWT",
         ),
-        ("other claims under a good signature", {
-            let other = assembled(&json!({"alg": "ES256", "kid": "k1"}), &issuer.claims("globex"), b"");
-            format!("{}.{signature}", other.trim_end_matches('.'))
-        }, "its signature is wrong"),
+        (
+            "other claims under a good signature",
+            {
+                let other = assembled(&json!({"alg": "ES256", "kid": "k1"}), &issuer.claims("globex"), b"");
+                format!("{}.{signature}", other.trim_end_matches('.'))
+            },
+            "its signature is wrong",
+        ),
         ("no signature", format!("{message}."), "its signature is wrong"),
-        ("too long", format!("{message}{}.{signature}", "A".repeat(20_000)), "expected a signed JWT"),
+        (
+            "too long",
+            format!("{message}{}.{signature}", "A".repeat(20_000)),
+            "expected a signed JWT",
+        ),
         ("no JWT", "a.b.c".to_owned(), "expected a signed JWT"),
     ] {
         let reply = guardian.post_as(&token, &user_message("hello")).await;
@@ -120,15 +181,23 @@ async fn tokens_that_are_wrong_in_one_thing_are_refused() {
         assert!(told(&reply).contains(said), "{what}: {}", told(&reply));
         assert!(!told(&reply).contains(signature), "{what}");
     }
-    assert_eq!(guardian.post_as(&good, &user_message("hello")).await.decision(), "allow");
+    assert_eq!(
+        guardian.post_as(&good, &user_message("hello")).await.decision(),
+        "allow"
+    );
     let gone = guardian.post_as(&issuer.token("initech"), &user_message("hello")).await;
-    assert_eq!((gone.status, gone.error_code()), (403, -32003), "an organisation that is not served");
+    assert_eq!(
+        (gone.status, gone.error_code()),
+        (403, -32003),
+        "an organisation that is not served"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn scopes_of_a_token_say_what_it_may_do() {
     let issuer = Issuer::start().await;
-    let guardian = TestGuardian::with(&issuer.trusted("scope_claim = \"scope\"\norganisation_claim = \"/org/id\"")).await;
+    let guardian =
+        TestGuardian::with(&issuer.trusted("scope_claim = \"scope\"\norganisation_claim = \"/org/id\"")).await;
     for (scope, may) in [
         (json!("openid guardian:judge"), true),
         (json!(["guardian:judge", "guardian:audit"]), true),
@@ -190,7 +259,11 @@ async fn other_keys_in_mid_flight_are_fetched_once_and_old_ones_end() {
     let new = issuer.token("acme");
     until_accepted(&guardian, &new).await;
     assert_eq!(issuer.asked(), 2);
-    assert_eq!(guardian.post_as(&old, &user_message("hello")).await.status, 401, "its key was withdrawn");
+    assert_eq!(
+        guardian.post_as(&old, &user_message("hello")).await.status,
+        401,
+        "its key was withdrawn"
+    );
     let before = issuer.asked();
     let (stranger, claims) = (KeyPair::generate().unwrap(), issuer.claims("acme"));
     let flood = (0..100).map(|n| {
@@ -202,7 +275,11 @@ async fn other_keys_in_mid_flight_are_fetched_once_and_old_ones_end() {
     let answers = futures_util::future::join_all(flood).await;
     let seconds = usize::try_from(begun.elapsed().as_secs()).unwrap();
     assert!(answers.iter().all(|status| *status == 401), "{answers:?}");
-    assert!(issuer.asked() <= before + 2 + seconds, "asked {} times more", issuer.asked() - before);
+    assert!(
+        issuer.asked() <= before + 2 + seconds,
+        "asked {} times more",
+        issuer.asked() - before
+    );
     until_accepted(&guardian, &new).await;
 }
 
@@ -233,16 +310,39 @@ fn settings_that_would_trust_too_much_are_refused() {
     };
     let good = "issuer = \"https://login.example.com\"\naudience = \"guardian\"";
     assert_eq!(refused(&format!("[oidc]\n{good}")), "");
-    assert_eq!(refused(&format!("[[oidc]]\n{good}\n[[oidc]]\nissuer = \"https://b.example\"\naudience = \"g\"")), "");
+    assert_eq!(
+        refused(&format!(
+            "[[oidc]]\n{good}\n[[oidc]]\nissuer = \"https://b.example\"\naudience = \"g\""
+        )),
+        ""
+    );
     for (text, said) in [
         ("[oidc]\naudience = \"guardian\"".to_owned(), "`oidc.issuer`"),
-        ("[oidc]\nissuer = \"https://login.example.com\"".to_owned(), "`oidc.audience`"),
-        ("[oidc]\nissuer = \"http://login.example.com\"\naudience = \"g\"".to_owned(), "https://"),
-        (format!("[oidc]\n{good}\njwks_url = \"http://login.example.com/keys\""), "`oidc.jwks_url`"),
-        (format!("[oidc]\n{good}\nalgorithms = [\"HS256\"]"), "`oidc.algorithms[0]`"),
-        (format!("[oidc]\n{good}\nalgorithms = [\"none\"]"), "`oidc.algorithms[0]`"),
+        (
+            "[oidc]\nissuer = \"https://login.example.com\"".to_owned(),
+            "`oidc.audience`",
+        ),
+        (
+            "[oidc]\nissuer = \"http://login.example.com\"\naudience = \"g\"".to_owned(),
+            "https://",
+        ),
+        (
+            format!("[oidc]\n{good}\njwks_url = \"http://login.example.com/keys\""),
+            "`oidc.jwks_url`",
+        ),
+        (
+            format!("[oidc]\n{good}\nalgorithms = [\"HS256\"]"),
+            "`oidc.algorithms[0]`",
+        ),
+        (
+            format!("[oidc]\n{good}\nalgorithms = [\"none\"]"),
+            "`oidc.algorithms[0]`",
+        ),
         (format!("[oidc]\n{good}\nalgorithms = []"), "at least one"),
-        (format!("[oidc]\n{good}\norganisation = \"initech\""), "none of the organisations"),
+        (
+            format!("[oidc]\n{good}\norganisation = \"initech\""),
+            "none of the organisations",
+        ),
         (format!("[oidc]\n{good}\nissuers = 1"), "unknown field `issuers`"),
         (format!("[[oidc]]\n{good}\n[[oidc]]\n{good}"), "is there twice"),
     ] {

@@ -25,7 +25,7 @@ use sha2::{Digest, Sha256};
 use tokio::time::Instant;
 
 use super::receive::{Permits, Presented, Received, receive_for};
-use super::steps::{Refused, decide, json, slot};
+use super::steps::{Refused, decide, json, read_in_slot};
 use super::{Refusal, Shared};
 use crate::model::{Caller, RequestId, Step};
 use crate::telemetry::names;
@@ -143,20 +143,11 @@ async fn answered(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Respo
         permits,
     } = received.map_err(|refusal| (refusal, None))?;
     let permits = Arc::new(permits);
-    let size = Size::of(body.len());
-    let slot = slot(shared, &caller, size, Instant::now() + shared.settings.longest_wait).await?;
     let (of, limits) = (Arc::clone(shared), shared.limits);
+    let (bytes, whose) = (body.len(), caller.clone());
     let sender = Sender { caller, presented };
     let read = move || examine(&of.acs, &sender, &body, &limits, &leniencies);
-    let (batch, examined) = match size {
-        Size::Tiny | Size::Small => {
-            let read = read();
-            // Its steps wait for slots of their own.
-            drop(slot);
-            read
-        }
-        Size::Large => slot.finish_with(read).await.1,
-    };
+    let (batch, examined) = read_in_slot(shared, &whose, bytes, read).await?;
     let mut answers = Vec::with_capacity(examined.len());
     for examined in examined {
         let answer = match examined {
