@@ -75,7 +75,7 @@ def balancer(folder, port, nodes):
                 f"fastcgi_temp_path {folder}/f; uwsgi_temp_path {folder}/u; scgi_temp_path {folder}/s;\n"
                 f"upstream guardians {{ least_conn; {servers} }}\n"
                 f"server {{ listen 127.0.0.1:{port}; location / {{ proxy_pass http://guardians; proxy_http_version 1.1;\n"
-                'proxy_set_header Connection ""; proxy_connect_timeout 1s; proxy_next_upstream error timeout; } } }\n')
+                'proxy_set_header Host localhost; proxy_set_header Connection ""; proxy_connect_timeout 1s; proxy_next_upstream error timeout; } } }\n')
         command = ["nginx", "-c", f"{folder}/balancer.conf"]
     with open(f"{folder}/balancer.conf", "w") as config:
         config.write(text)
