@@ -328,14 +328,15 @@ impl AuditDatabase {
     /// When the database cannot be written.
     pub fn expire(&mut self, before: i64) -> Result<i64, DatabaseError> {
         let mut removed = 0;
-        for name in self.store.heads()?.into_keys() {
+        for (name, head) in self.store.heads()? {
+            // The last record stays, and what is appended on the way as well: the rounds come to an end.
+            let most = head.number - 1;
             loop {
                 let some = self.transaction(|store| {
                     let mut heads = store.hold(std::slice::from_ref(&name))?;
                     let head = heads.entry(name.clone()).or_default();
                     let kept = store.first_since(&name, before)?.unwrap_or(head.number + 1);
-                    // The last record stays, so that a chain at rest does not only say of itself that it shrank.
-                    let through = (kept - 1).min(head.number - 1).min(head.floor + 50 * PAGE as i64);
+                    let through = (kept - 1).min(most).min(head.floor + 50 * PAGE as i64);
                     if through <= head.floor {
                         return Ok(0);
                     }

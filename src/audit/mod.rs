@@ -9,6 +9,7 @@
 //! What they tell of it went through [`Withheld`](crate::model::Withheld): the record of a step that was never examined names
 //! neither agent nor session. Where they go is a [`Sink`]'s concern.
 
+mod address;
 mod chain;
 mod change;
 mod database;
@@ -33,6 +34,7 @@ mod watched;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use address::Address;
 pub use change::{Change, Versions};
 pub use database::{AuditDatabase, DatabaseError, Erasing};
 pub use facts::Query;
@@ -45,7 +47,6 @@ use output::LastLine;
 pub use policies::{
     InForce, keep_policies, keep_prompts, kept_policies, kept_prompts, note_policy, policy_folder, policy_history,
 };
-pub use postgres::Address;
 pub use record::{FindingLine, Outcome, Record, VerdictLines};
 pub use signing::{Signer, public_key};
 pub use sink::{LineSink, MemorySink, NullSink, Recorded, Sink, Taken};

@@ -25,7 +25,7 @@ pub(super) enum Command {
     /// List records, the latest first, one a line.
     Search {
         #[command(flatten)]
-        search: Search,
+        search: SearchFor,
         /// Print whole records as JSON lines.
         #[arg(long)]
         json: bool,
@@ -59,7 +59,7 @@ pub(super) enum Command {
     /// changes. The records have to hold texts: `[audit] contents = true` in the policy.
     Replay {
         #[command(flatten)]
-        search: Search,
+        search: SearchFor,
         /// Ask no endpoint: compare what the guardian decides by itself.
         #[arg(long)]
         offline: bool,
@@ -105,7 +105,7 @@ pub(super) struct Source {
 
 /// What is searched by.
 #[derive(Debug, Args)]
-pub(super) struct Search {
+pub(super) struct SearchFor {
     /// Of this organisation.
     #[arg(long, value_name = "ID")]
     organisation: Option<String>,
@@ -217,7 +217,7 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-impl Search {
+impl SearchFor {
     fn find(&self) -> anyhow::Result<Vec<String>> {
         let found = self.from.open()?.search(&Query {
             organisation: self.organisation.clone(),
@@ -303,7 +303,7 @@ fn verify(keys: &[String], from: &Source) -> anyhow::Result<Ended> {
 }
 
 /// Decides old steps again, those of each organisation under its policy.
-fn replay(search: &Search, offline: bool) -> anyhow::Result<Ended> {
+fn replay(search: &SearchFor, offline: bool) -> anyhow::Result<Ended> {
     let mut of_organisation: BTreeMap<String, String> = BTreeMap::new();
     for line in search.find()?.iter().rev() {
         let record = KeptRecord::of(line.as_bytes()).unwrap_or_default();

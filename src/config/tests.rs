@@ -262,6 +262,35 @@ fn records_go_to_a_stream_that_there_is_or_to_a_file() {
         assert_eq!(to(file), audit::Settings::File(Path::new("/etc").join(file)));
     }
     assert!(error("[audit]\nto='off'\non_failure='refuse'").contains("`audit.on_failure`"));
+    let postgres = "[audit]\nto='postgres://u:s3cret@db.example/g'\n";
+    let kept = ConfigFile::parse(&format!("{postgres}keep='90 days'\nspool='spool'"), "g").unwrap();
+    let kept = kept.resolve("g", Path::new("/etc")).unwrap();
+    assert_eq!(
+        kept.audit_keeping.keep,
+        Some(std::time::Duration::from_secs(90 * 24 * 3_600))
+    );
+    assert_eq!(kept.audit_keeping.spool.unwrap().file, Path::new("/etc/spool"));
+    assert!(matches!(&kept.audit, Some(audit::Settings::Postgres(address)) if address.shown() == "db.example/g"));
+    assert!(!format!("{:?}", kept.audit).contains("s3cret"));
+    for (wrong, key) in [
+        ("keep='an hour'", "`audit.keep`"),
+        ("keep='12 hours'", "`audit.keep`"),
+        (
+            "max_spool_bytes=2000000",
+            "`audit.max_spool_bytes`: counts only where `spool` is set",
+        ),
+        ("sign_key_file='not-there.pem'", "`audit.sign_key_file`"),
+        ("sign_key_env='NOT_SET_ANYWHERE'", "`audit.sign_key_env`"),
+    ] {
+        let found = error(&format!("{postgres}{wrong}"));
+        assert!(found.contains(key) && !found.contains("s3cret"), "{found}");
+    }
+    let wrong = error("[audit]\nto='postgres://u:s3cret@/g?no_such=1'");
+    assert!(wrong.contains("`audit.to`") && !wrong.contains("s3cret"), "{wrong}");
+    for misplaced in ["spool='spool'", "keep='90 days'", "sign_key_file='key'"] {
+        let found = error(&format!("[audit]\nto='audit.jsonl'\n{misplaced}"));
+        assert!(found.contains("counts only where `to` is"), "{found}");
+    }
 }
 
 #[test]
