@@ -184,7 +184,9 @@ pub fn keyring(config: &Config) -> Result<Keyring, AppError> {
     }
     for settings in &config.oidc {
         let issuer = settings.issuer.clone();
-        keyring.trust(settings.clone()).map_err(|why| AppError::Issuer { issuer, why })?;
+        keyring
+            .trust(settings.clone())
+            .map_err(|why| AppError::Issuer { issuer, why })?;
     }
     Ok(keyring)
 }

@@ -52,7 +52,9 @@ fn found<'c>(claims: &'c Map<String, Value>, claim: &str) -> Option<&'c Value> {
     let Some(pointer) = claim.strip_prefix('/') else {
         return claims.get(claim);
     };
-    let (first, rest) = pointer.split_once('/').map_or((pointer, None), |(first, rest)| (first, Some(rest)));
+    let (first, rest) = pointer
+        .split_once('/')
+        .map_or((pointer, None), |(first, rest)| (first, Some(rest)));
     let first = claims.get(&first.replace("~1", "/").replace("~0", "~"))?;
     match rest {
         None => Some(first),

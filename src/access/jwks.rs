@@ -49,7 +49,7 @@ pub(super) struct Jwks {
     max_stale: Duration,
     min_refetch: Duration,
     known: ArcSwapOption<Fetched>,
-    /// When it was last tried, however it ended.
+    /// When it was last tried: when that began, then when it ended, however it did.
     tried: Mutex<Option<Instant>>,
     fetching: tokio::sync::Mutex<()>,
 }
@@ -104,7 +104,11 @@ impl Jwks {
     }
 
     /// The key of this id, for this algorithm. Without an id, the only key that can be meant.
-    pub(super) async fn key(self: &Arc<Self>, id: Option<&str>, algorithm: Algorithm) -> Result<Arc<DecodingKey>, NoKey> {
+    pub(super) async fn key(
+        self: &Arc<Self>,
+        id: Option<&str>,
+        algorithm: Algorithm,
+    ) -> Result<Arc<DecodingKey>, NoKey> {
         let known = match self.usable() {
             Some(known) => known,
             None => {
@@ -138,6 +142,10 @@ impl Jwks {
         tried.is_none_or(|tried| tried.elapsed() >= self.min_refetch)
     }
 
+    fn note_try(&self) {
+        *self.tried.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
     /// Fetches the set, if none was fetched just now. Returns when the fetch that is under way has ended.
     async fn fetch(self: &Arc<Self>, hurry: Hurry) {
         let this = Arc::clone(self);
@@ -146,16 +154,24 @@ impl Jwks {
             if hurry == Hurry::No && !this.may_try() {
                 return;
             }
-            *this.tried.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+            this.note_try();
             let read = tokio::time::timeout(TIMEOUT, this.read()).await;
             let read = read.unwrap_or_else(|_| Err(format!("no answer within {} seconds", TIMEOUT.as_secs())));
+            // Counted from its end: who waited for a slow one does not begin the next.
+            this.note_try();
             let outcome = match read {
                 Ok(keys) => {
-                    this.known.store(Some(Arc::new(Fetched { keys, at: Instant::now() })));
+                    this.known.store(Some(Arc::new(Fetched {
+                        keys,
+                        at: Instant::now(),
+                    })));
                     "fetched"
                 }
                 Err(why) => {
-                    tracing::warn!(issuer = this.issuer, "the keys of an issuer of tokens could not be fetched: {why}");
+                    tracing::warn!(
+                        issuer = this.issuer,
+                        "the keys of an issuer of tokens could not be fetched: {why}"
+                    );
                     "failed"
                 }
             };
@@ -192,7 +208,9 @@ impl Jwks {
         let set: Set = self.document(&url).await?;
         let keys: Vec<Known> = set.keys.into_iter().take(MAX_KEYS).filter_map(known).collect();
         if keys.is_empty() {
-            return Err(format!("{url}: expected at least one public key for signatures, found none"));
+            return Err(format!(
+                "{url}: expected at least one public key for signatures, found none"
+            ));
         }
         Ok(keys)
     }
@@ -201,7 +219,10 @@ impl Jwks {
         let told = |error: reqwest::Error| format!("{url}: {}", error.without_url());
         let mut response = self.http.get(url.clone()).send().await.map_err(told)?;
         if response.status() != http::StatusCode::OK {
-            return Err(format!("{url}: expected status 200, found {}", response.status().as_u16()));
+            return Err(format!(
+                "{url}: expected status 200, found {}",
+                response.status().as_u16()
+            ));
         }
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await.map_err(told)? {

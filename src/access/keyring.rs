@@ -106,7 +106,10 @@ impl Keyring {
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         for issuer in &mut self.issuers {
-            let same = before.issuers.iter().find(|known| known.settings() == issuer.settings());
+            let same = before
+                .issuers
+                .iter()
+                .find(|known| known.settings() == issuer.settings());
             if let Some(known) = same {
                 *issuer = Arc::clone(known);
             }

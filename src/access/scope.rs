@@ -58,7 +58,10 @@ impl Scopes {
 
     /// Their names.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
-        Scope::ALL.into_iter().filter(move |scope| self.has(*scope)).map(Scope::as_str)
+        Scope::ALL
+            .into_iter()
+            .filter(move |scope| self.has(*scope))
+            .map(Scope::as_str)
     }
 }
 

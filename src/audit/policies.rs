@@ -13,6 +13,8 @@ use super::file::appending;
 const MAX: usize = 1_000;
 /// The ending of the name of a policy's file.
 const POLICY: &str = "toml";
+/// The ending of the name of a policy file as it was written.
+const WRITTEN: &str = "file";
 /// The ending of the name of a file with prompts.
 const PROMPTS: &str = "md";
 
@@ -49,20 +51,34 @@ pub fn keep_prompts<'a>(folder: &Path, prompts: impl IntoIterator<Item = (&'a st
 fn keep<'a>(folder: &Path, ending: &str, texts: impl IntoIterator<Item = (&'a str, &'a str)>) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     for (version, source) in texts {
-        let path = folder.join(format!("{version}.{ending}"));
-        if path.exists() {
-            continue;
-        }
-        // Renamed when whole: no reader sees half a text.
-        let part = folder.join(format!(".{version}.part"));
-        let mut options = std::fs::OpenOptions::new();
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.create(true).write(true).truncate(true).open(&part)?;
-        file.write_all(source.as_bytes())?;
-        std::fs::rename(&part, &path)?;
+        write_once(folder, version, ending, source)?;
     }
     remove_oldest(folder, ending)
+}
+
+/// Writes down a policy file as its author wrote it, by the version that it makes: what a rollback puts back.
+///
+/// # Errors
+///
+/// What the system said, when the folder or the file cannot be written.
+pub fn keep_policy_file(folder: &Path, version: &str, text: &str) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    write_once(folder, version, WRITTEN, text)
+}
+
+fn write_once(folder: &Path, version: &str, ending: &str, text: &str) -> std::io::Result<()> {
+    let path = folder.join(format!("{version}.{ending}"));
+    if path.exists() {
+        return Ok(());
+    }
+    // Renamed when whole: no reader sees half a text.
+    let part = folder.join(format!(".{version}.{ending}.part"));
+    let mut options = std::fs::OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.create(true).write(true).truncate(true).open(&part)?;
+    file.write_all(text.as_bytes())?;
+    std::fs::rename(&part, &path)
 }
 
 fn remove_oldest(folder: &Path, ending: &str) -> std::io::Result<()> {
@@ -75,14 +91,21 @@ fn remove_oldest(folder: &Path, ending: &str) -> std::io::Result<()> {
     }
     kept.sort();
     let too_many = kept.len().saturating_sub(MAX);
-    kept.into_iter()
-        .take(too_many)
-        .try_for_each(|(_, path)| std::fs::remove_file(path))
+    kept.into_iter().take(too_many).try_for_each(|(_, path)| {
+        // Not every policy has a file.
+        let _ = std::fs::remove_file(path.with_extension(WRITTEN));
+        std::fs::remove_file(path)
+    })
 }
 
 /// The versions that are kept in a folder, sorted, each with its file.
 pub fn kept_policies(folder: &Path) -> Vec<(String, PathBuf)> {
     kept(folder, POLICY)
+}
+
+/// The versions of which the policy file is kept as it was written, sorted, each with that file.
+pub fn kept_policy_files(folder: &Path) -> Vec<(String, PathBuf)> {
+    kept(folder, WRITTEN)
 }
 
 /// The same of prompts.
@@ -125,7 +148,10 @@ const MAX_HISTORY: u64 = 4 * 1024 * 1024;
 ///
 /// What the system said, when the file cannot be read or written.
 pub fn note_policy(folder: &Path, organisation: &str, version: &str, by: &str) -> std::io::Result<Option<String>> {
-    let last = policy_history(folder)?.into_iter().rev().find(|line| line.organisation == organisation);
+    let last = policy_history(folder)?
+        .into_iter()
+        .rev()
+        .find(|line| line.organisation == organisation);
     if let Some(last) = last.filter(|last| last.version == version) {
         return Ok(Some(last.by));
     }

@@ -76,7 +76,10 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
             let entry = entry(&hash, &told, scopes, expires);
             add(&mut document, organisation, entry)?;
             write(&file, &document)?;
-            eprintln!("{}: `{organisation}` has the key `{told}` now; it is shown this once:", file.display());
+            eprintln!(
+                "{}: `{organisation}` has the key `{told}` now; it is shown this once:",
+                file.display()
+            );
             say!("{key}");
         }
         Command::List { config } => list(config)?,
@@ -89,8 +92,15 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
             let mut document = read(&file)?;
             let removed = remove(&mut document, name, organisation.as_deref())?;
             let told = super::printable(name);
-            anyhow::ensure!(removed > 0, "no key `{told}` in {}: see `guardian keys list`", file.display());
-            anyhow::ensure!(removed == 1, "several organisations have a key `{told}`: say which with `--organisation`");
+            anyhow::ensure!(
+                removed > 0,
+                "no key `{told}` in {}: see `guardian keys list`",
+                file.display()
+            );
+            anyhow::ensure!(
+                removed == 1,
+                "several organisations have a key `{told}`: say which with `--organisation`"
+            );
             write(&file, &document)?;
             eprintln!("{}: the key `{told}` is revoked", file.display());
         }
@@ -113,13 +123,19 @@ fn list(config: &ConfigArgument) -> anyhow::Result<()> {
         }
     }
     for missing in &loaded.missing_keys {
-        eprintln!("note: `{}`: the environment variable `{}` is not set here", missing.at, missing.variable);
+        eprintln!(
+            "note: `{}`: the environment variable `{}` is not set here",
+            missing.at, missing.variable
+        );
     }
     Ok(())
 }
 
 fn file(config: &ConfigArgument) -> PathBuf {
-    config.config.clone().unwrap_or_else(|| PathBuf::from(config::DEFAULT_FILE))
+    config
+        .config
+        .clone()
+        .unwrap_or_else(|| PathBuf::from(config::DEFAULT_FILE))
 }
 
 fn read(file: &Path) -> anyhow::Result<DocumentMut> {
@@ -157,7 +173,8 @@ fn organisations(document: &mut DocumentMut) -> anyhow::Result<&mut ArrayOfTable
     let item = document
         .entry("organisations")
         .or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
-    item.as_array_of_tables_mut().context("expected `[[organisations]]` in the configuration")
+    item.as_array_of_tables_mut()
+        .context("expected `[[organisations]]` in the configuration")
 }
 
 fn is_named(table: &Table, id: &str) -> bool {
@@ -173,9 +190,12 @@ fn add(document: &mut DocumentMut, organisation: &str, entry: Table) -> anyhow::
     }
     let table = organisations.iter_mut().find(|table| is_named(table, organisation));
     let table = table.context("the organisation is not there")?;
-    let keys = table.entry("keys").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
+    let keys = table
+        .entry("keys")
+        .or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
     let keys = keys.as_array_of_tables_mut();
-    keys.context("expected `[[organisations.keys]]` in the configuration")?.push(entry);
+    keys.context("expected `[[organisations.keys]]` in the configuration")?
+        .push(entry);
     Ok(())
 }
 
@@ -246,7 +266,14 @@ mod tests {
         add(&mut document, "globex", entry(&hash, "other", &scopes[..1], None)).unwrap();
         let text = document.to_string();
         let parsed = ConfigFile::parse(&text, "f").unwrap();
-        assert!(parsed.resolve("f", Path::new(".")).unwrap_err().to_string().contains("also belongs"), "{text}");
+        assert!(
+            parsed
+                .resolve("f", Path::new("."))
+                .unwrap_err()
+                .to_string()
+                .contains("also belongs"),
+            "{text}"
+        );
         assert_eq!(remove(&mut document, "other", None).unwrap(), 1);
         assert_eq!(remove(&mut document, "ci", Some("globex")).unwrap(), 0);
         assert_eq!(remove(&mut document, "ci", Some("acme")).unwrap(), 1);
@@ -259,7 +286,15 @@ mod tests {
     fn an_end_is_a_day_or_days_from_now() {
         assert_eq!(end("2027-01-31").unwrap().to_string(), "2027-01-31T00:00:00Z");
         assert!(end("90d").unwrap() > Timestamp::now());
-        for wrong in ["", "d", "0d", "-3d", "soon", "99999999999999999999d", "9223372036854775807d"] {
+        for wrong in [
+            "",
+            "d",
+            "0d",
+            "-3d",
+            "soon",
+            "99999999999999999999d",
+            "9223372036854775807d",
+        ] {
             assert!(end(wrong).is_err(), "{wrong}");
         }
     }

@@ -212,14 +212,18 @@ fn known(config: &Config, seen: Option<PathBuf>) -> anyhow::Result<Vec<Known>> {
         add(profile, format!("built-in profile `{name}`"));
     }
     let beside = config.audit.as_ref().and_then(audit::policy_folder);
-    known.extend(seen.or(beside).map(|folder| seen_in(&folder)).unwrap_or_default());
+    let folder = seen.or(beside);
+    known.extend(
+        folder
+            .into_iter()
+            .flat_map(|folder| seen_in(audit::kept_policies(&folder))),
+    );
     Ok(known)
 }
 
 /// The policies that a server has written down.
-fn seen_in(folder: &Path) -> Vec<Known> {
-    let kept = audit::kept_policies(folder).into_iter();
-    let known = kept.map(|(version, file)| Known {
+fn seen_in(kept: Vec<(String, PathBuf)>) -> Vec<Known> {
+    let known = kept.into_iter().map(|(version, file)| Known {
         version,
         whose: format!("seen, {}", file.display()),
         text: Text::File(file),

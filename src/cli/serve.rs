@@ -71,7 +71,13 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         "configuration read from {}",
         config.file
     );
-    let gateways = Gateways::bind(&config.gateways, server.address(), &guardian, server.memory(), server.keyring())?;
+    let gateways = Gateways::bind(
+        &config.gateways,
+        server.address(),
+        &guardian,
+        server.memory(),
+        server.keyring(),
+    )?;
     let server = server.besides(gateways.router());
     let renewal = gateways.reload();
     let own = gateways.into_own();

@@ -16,6 +16,7 @@ pub struct ConfigFile {
     pub(super) allow_unauthenticated: Option<bool>,
     pub(super) allow_plain_http: Option<bool>,
     pub(super) watch_files: Option<bool>,
+    pub(super) other_organisation: Option<String>,
     pub(super) tls: Option<TlsSection>,
     pub(super) prompts_dir: Option<String>,
     pub(super) policy: Option<String>,

@@ -33,7 +33,15 @@ const CLIENT_AUTHS: &[(&str, ClientAuth)] = &[("key", ClientAuth::Key), ("oauth2
 const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "api-key"];
 
 /// What the guardian itself answers under.
-const TAKEN: &[&str] = &["/", "/aos", "/healthz", "/readyz", "/metrics", "/v1/judge", "/v1/whoami"];
+const TAKEN: &[&str] = &[
+    "/",
+    "/aos",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/v1/judge",
+    "/v1/whoami",
+];
 
 impl Reader<'_> {
     /// Every gateway.

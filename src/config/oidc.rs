@@ -68,16 +68,26 @@ impl<'de> Deserialize<'de> for OidcSections {
 
 impl Reader<'_> {
     /// Every issuer.
-    pub(super) fn oidc(&self, file: &ConfigFile, organisations: &[OrganisationId]) -> Result<Vec<Settings>, ConfigError> {
+    pub(super) fn oidc(
+        &self,
+        file: &ConfigFile,
+        organisations: &[OrganisationId],
+    ) -> Result<Vec<Settings>, ConfigError> {
         let sections = &file.oidc.0;
         if sections.is_empty() {
             return Ok(Vec::new());
         }
         if file.organisations.is_empty() {
-            return Err(self.wrong("oidc", "tokens speak for organisations: expected at least one of `[[organisations]]`"));
+            return Err(self.wrong(
+                "oidc",
+                "tokens speak for organisations: expected at least one of `[[organisations]]`",
+            ));
         }
         if sections.len() > MAX_ISSUERS {
-            return Err(self.wrong("oidc", format!("expected at most {MAX_ISSUERS} issuers, found {}", sections.len())));
+            return Err(self.wrong(
+                "oidc",
+                format!("expected at most {MAX_ISSUERS} issuers, found {}", sections.len()),
+            ));
         }
         let plain_http = file.allow_plain_http == Some(true);
         let mut issuers: Vec<Settings> = Vec::new();
@@ -125,13 +135,19 @@ impl Reader<'_> {
             Ok::<_, ConfigError>(Duration::from_secs(seconds))
         };
         let claim = |key: &str, given: &Option<String>, default: &str| match given.as_deref().map(str::trim) {
-            Some("") => Err(self.wrong(&at(key), "expected the name of a claim, or a JSON Pointer such as `/org/id`")),
+            Some("") => Err(self.wrong(
+                &at(key),
+                "expected the name of a claim, or a JSON Pointer such as `/org/id`",
+            )),
             given => Ok(given.unwrap_or(default).to_owned()),
         };
         let name = section.name.as_deref().or(url.host_str()).unwrap_or_default();
         let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         if name.is_empty() || name.len() > 64 || !name.chars().all(fits) {
-            return Err(self.wrong(&at("name"), format!("expected 1 to 64 of `a-z A-Z 0-9 - _ .`, found `{name}`")));
+            return Err(self.wrong(
+                &at("name"),
+                format!("expected 1 to 64 of `a-z A-Z 0-9 - _ .`, found `{name}`"),
+            ));
         }
         Ok(Settings {
             name: name.to_owned(),
@@ -155,12 +171,7 @@ impl Reader<'_> {
                 None => None,
                 given => Some(claim("scope_claim", given, "scope")?),
             },
-            leeway: Duration::from_secs(self.number(
-                &at("leeway_seconds"),
-                section.leeway_seconds,
-                30,
-                0..=300,
-            )?),
+            leeway: Duration::from_secs(self.number(&at("leeway_seconds"), section.leeway_seconds, 30, 0..=300)?),
             refresh: seconds("refresh_seconds", section.refresh_seconds, 300, 86_400)?,
             max_stale: seconds("max_stale_seconds", section.max_stale_seconds, 14_400, 7 * 86_400)?,
             min_refetch: seconds("unknown_key_seconds", section.unknown_key_seconds, 10, 3_600)?,
@@ -188,7 +199,8 @@ impl Reader<'_> {
         if names.is_empty() {
             return Err(self.wrong(&at("algorithms"), "expected at least one algorithm"));
         }
-        let known = |(index, name): (usize, &String)| self.one_of(&at(&format!("algorithms[{index}]")), name, ALGORITHMS);
+        let known =
+            |(index, name): (usize, &String)| self.one_of(&at(&format!("algorithms[{index}]")), name, ALGORITHMS);
         names.iter().enumerate().map(known).collect()
     }
 

@@ -119,7 +119,9 @@ impl Reader<'_> {
         let told = told.map(|(index, key)| (at(&format!("keys[{index}]")), key.clone()));
         let mut keys: Vec<Key> = Vec::new();
         for (at, section) in plain.chain(told) {
-            let Some(key) = self.one_key(&section, &at)? else { continue };
+            let Some(key) = self.one_key(&section, &at)? else {
+                continue;
+            };
             if keys.iter().any(|known| known.digest == key.digest) {
                 return Err(self.wrong(&at, "this key is there twice"));
             }
@@ -143,7 +145,10 @@ impl Reader<'_> {
             }
         };
         if scopes.is_empty() {
-            return Err(self.wrong(&format!("{at}.scopes"), "expected at least one scope; leave it out for `judge`"));
+            return Err(self.wrong(
+                &format!("{at}.scopes"),
+                "expected at least one scope; leave it out for `judge`",
+            ));
         }
         let expires = match section.expires.as_deref() {
             None => None,

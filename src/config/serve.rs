@@ -30,6 +30,14 @@ impl Reader<'_> {
                 (false, true) => server::Authentication::Nobody,
                 (false, false) => server::Authentication::LoopbackOnly,
             },
+            other_organisation: self.one_of(
+                "other_organisation",
+                file.other_organisation.as_deref().unwrap_or("refuse"),
+                &[
+                    ("refuse", server::OtherOrganisation::Refuse),
+                    ("ignore", server::OtherOrganisation::Ignore),
+                ],
+            )?,
             max_body_bytes: self.number(
                 "limits.max_body_bytes",
                 limits.max_body_bytes,

@@ -13,8 +13,14 @@ pub(super) fn one_line(error: &dyn std::error::Error) -> String {
         let _ = write!(text, ": {inner}");
         source = inner.source();
     }
-    let repeated = |line: &str| line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ').starts_with('|');
-    let lines = text.lines().map(str::trim_end).filter(|line| !line.is_empty() && !repeated(line));
+    let repeated = |line: &str| {
+        line.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ')
+            .starts_with('|')
+    };
+    let lines = text
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty() && !repeated(line));
     let line = lines.collect::<Vec<_>>().join(": ");
     let plain = line.chars().map(|c| if c.is_control() { ' ' } else { c });
     plain.take(MAX_CHARACTERS).collect()
@@ -27,7 +33,10 @@ mod tests {
 
     #[test]
     fn the_place_is_told_and_the_line_is_not() {
-        let error = ConfigFile::parse("listen = \"a\"\n[shared]\nredis = \"redis://:hunter2@db\" x\n", "guardian.toml");
+        let error = ConfigFile::parse(
+            "listen = \"a\"\n[shared]\nredis = \"redis://:hunter2@db\" x\n",
+            "guardian.toml",
+        );
         let told = one_line(&error.unwrap_err());
         assert!(told.starts_with("guardian.toml: TOML parse error at line 3"), "{told}");
         assert!(!told.contains("hunter2") && !told.contains('\n'), "{told}");

@@ -14,7 +14,7 @@ mod watch;
 mod watched;
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -25,9 +25,10 @@ use watched::{Fingerprint, Watched};
 
 use crate::app::{self, AppError};
 use crate::audit;
-use crate::config::{self, Config, ConfigError};
+use crate::config::{self, Config, ConfigError, PolicyChoice};
 use crate::gateway::{self, GatewayError};
 use crate::pipeline::{Guardian, Organisations};
+use crate::policy::PolicyFile;
 use crate::server::{Control, Prepared, ServerError};
 use crate::telemetry::names;
 
@@ -269,10 +270,34 @@ fn keep_policies(config: &Config, organisations: &Organisations) {
     let policies = policies.map(|(_, policy)| (policy.version.as_str(), policy.source.as_str()));
     let prompts = in_force.iter().map(|organisation| &organisation.prompts);
     let prompts = prompts.map(|prompts| (prompts.version(), prompts.source()));
-    let kept = audit::keep_policies(&folder, policies).and_then(|()| audit::keep_prompts(&folder, prompts));
+    let kept = audit::keep_policies(&folder, policies)
+        .and_then(|()| audit::keep_prompts(&folder, prompts))
+        .and_then(|()| keep_policy_files(&folder, config, organisations));
     if let Err(error) = kept {
         tracing::warn!(folder = %folder.display(), %error, "the policies and prompts in force could not be written down");
     }
+}
+
+/// The text of a policy file, where it is still the one that makes this version.
+fn as_written(file: &Path, version: &str) -> Option<(String, String)> {
+    let text = std::fs::read_to_string(file).ok()?;
+    let name = file.display().to_string();
+    let policy = PolicyFile::parse(&text, &name).ok()?.compile(&name).ok()?;
+    (policy.version == version).then_some((policy.version, text))
+}
+
+fn keep_policy_files(folder: &Path, config: &Config, organisations: &Organisations) -> std::io::Result<()> {
+    for settings in &config.organisations {
+        let PolicyChoice::File(file) = &settings.policy else {
+            continue;
+        };
+        let in_force = organisations.get(&settings.id);
+        let written = in_force.and_then(|in_force| as_written(file, &in_force.policy.version));
+        if let Some((version, text)) = written {
+            audit::keep_policy_file(folder, &version, &text)?;
+        }
+    }
+    Ok(())
 }
 
 /// Notes that a version came into force; gives back who said beforehand that it would.

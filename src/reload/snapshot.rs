@@ -79,7 +79,10 @@ impl Snapshot {
                 prompts: versions(&old.prompts, &new.prompts),
                 keys_added: new.keys.difference(&old.keys).cloned().collect(),
                 keys_removed: old.keys.difference(&new.keys).cloned().collect(),
-                settings: (old.settings != new.settings).then_some("organisations").into_iter().collect(),
+                settings: (old.settings != new.settings)
+                    .then_some("organisations")
+                    .into_iter()
+                    .collect(),
                 ..Change::default()
             };
             changes.push(change);
@@ -91,7 +94,11 @@ impl Snapshot {
         ];
         changes.push(Change {
             kind: "change",
-            settings: settings.iter().filter(|(_, differs)| *differs).map(|(name, _)| *name).collect(),
+            settings: settings
+                .iter()
+                .filter(|(_, differs)| *differs)
+                .map(|(name, _)| *name)
+                .collect(),
             ..Change::default()
         });
         changes.retain(|change| {

@@ -73,7 +73,10 @@ impl Watched {
     /// Whether what happens under this name can matter: a record that is written beside a policy does not.
     pub(super) fn concerns(&self, path: &Path) -> bool {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        let in_prompts = self.prompts.iter().any(|folder| path.starts_with(folder) || folder.starts_with(path));
+        let in_prompts = self
+            .prompts
+            .iter()
+            .any(|folder| path.starts_with(folder) || folder.starts_with(path));
         // `..data` is the link by which Kubernetes replaces all files of a volume at once.
         let is_file = |file: &PathBuf| file.starts_with(path) || file.file_name() == path.file_name();
         in_prompts || name.starts_with("..") || is_of_policy(path) || self.files.iter().any(is_file)

@@ -47,7 +47,11 @@ pub(super) async fn authenticate(
 }
 
 /// Who sends a request.
-pub(super) async fn identify(shared: &Shared, headers: &HeaderMap, extensions: &Extensions) -> Result<Identity, Refusal> {
+pub(super) async fn identify(
+    shared: &Shared,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+) -> Result<Identity, Refusal> {
     let keyring = shared.keyring.load_full();
     if keyring.is_empty() {
         return Ok(Identity {

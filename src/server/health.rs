@@ -32,7 +32,13 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     }
     let state = shared_state(&shared);
     if !shared.guardian.has_judge() {
-        let lines = [state, broken(&shared), observing(&shared), open_to_everybody(&shared).to_owned()].concat();
+        let lines = [
+            state,
+            broken(&shared),
+            observing(&shared),
+            open_to_everybody(&shared).to_owned(),
+        ]
+        .concat();
         return format!("ready, judge: local rules\n{lines}").into_response();
     }
     // A judge that got worse is no reason to take the node away: it would answer no better elsewhere.

@@ -19,8 +19,8 @@ use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
-use super::connections::{Connections, Held, Registry};
 use super::authentication::ClientCertificate;
+use super::connections::{Connections, Held, Registry};
 use super::tls::{HTTP_2, Tls};
 use crate::access::Names;
 
@@ -73,7 +73,19 @@ pub(super) async fn serve(
                     let (router, stop) = (router.clone(), stop.clone());
                     tokio::spawn(async move {
                         match acceptor {
-                            None => http_1(stream, router, Client { held, certificate: None }, limits, stop).await,
+                            None => {
+                                http_1(
+                                    stream,
+                                    router,
+                                    Client {
+                                        held,
+                                        certificate: None,
+                                    },
+                                    limits,
+                                    stop,
+                                )
+                                .await
+                            }
                             Some(acceptor) => encrypted(acceptor, stream, router, held, limits, stop).await,
                         }
                     });
@@ -114,7 +126,10 @@ async fn encrypted(
         // It waits for its client as others do for a first request.
         _ = held.is_over() => return,
     };
-    let certificate = shaken.as_ref().ok().and_then(|stream| stream.get_ref().1.peer_certificates()?.first());
+    let certificate = shaken
+        .as_ref()
+        .ok()
+        .and_then(|stream| stream.get_ref().1.peer_certificates()?.first());
     let certificate = certificate.map(|der| Extension(Arc::new(Names::of(der))));
     let client = Client {
         held: held.clone(),

@@ -14,6 +14,7 @@ mod acs;
 mod api;
 mod authentication;
 mod batch;
+mod claims;
 mod connections;
 mod encoding;
 mod follow;
@@ -64,6 +65,15 @@ pub enum PlainHttp {
     Everywhere,
 }
 
+/// What becomes of a step that names another organisation than its credential.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherOrganisation {
+    /// It is refused (403), where that organisation is served here.
+    Refuse,
+    /// It is a step of its credential's organisation, whatever it says.
+    Ignore,
+}
+
 /// How the server behaves.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -75,6 +85,8 @@ pub struct Settings {
     pub plain_http: PlainHttp,
     /// Who may ask.
     pub authentication: Authentication,
+    /// What becomes of a step that names another organisation.
+    pub other_organisation: OtherOrganisation,
     /// The largest body, in bytes.
     pub max_body_bytes: usize,
     /// Requests that are worked on at the same time.
@@ -105,6 +117,7 @@ impl Default for Settings {
             tls: None,
             plain_http: PlainHttp::Loopback,
             authentication: Authentication::LoopbackOnly,
+            other_organisation: OtherOrganisation::Refuse,
             max_body_bytes: 1024 * 1024,
             max_in_flight: 1024,
             max_in_flight_bytes: 256 * 1024 * 1024,
@@ -445,7 +458,11 @@ impl Control {
     /// Says on `/readyz` that what is configured cannot be used, and why; `None`: it can.
     pub fn report_broken(&self, why: Option<&str>) {
         let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
-        let line = why.map(|why| Arc::new(format!("not reloaded at {since}, the version of before is in force: {why}\n")));
+        let line = why.map(|why| {
+            Arc::new(format!(
+                "not reloaded at {since}, the version of before is in force: {why}\n"
+            ))
+        });
         self.shared.broken.store(line);
     }
 }

@@ -63,10 +63,9 @@ impl Refusal {
     /// The HTTP status.
     pub fn status(&self) -> StatusCode {
         match self {
-            Refusal::NoCredential
-            | Refusal::WrongCredential
-            | Refusal::ExpiredCredential
-            | Refusal::WrongToken(_) => StatusCode::UNAUTHORIZED,
+            Refusal::NoCredential | Refusal::WrongCredential | Refusal::ExpiredCredential | Refusal::WrongToken(_) => {
+                StatusCode::UNAUTHORIZED
+            }
             Refusal::OrganisationGone
             | Refusal::Contradictory
             | Refusal::MissingScope(_)
@@ -119,13 +118,15 @@ impl Refusal {
                 RpcError::authentication("an API key is needed: send `Authorization: Bearer KEY` or `X-Api-Key: KEY`")
             }
             Refusal::WrongCredential => RpcError::authentication("the API key is not known here"),
-            Refusal::OrganisationGone => RpcError::authorization("the organisation of this credential is not served here"),
+            Refusal::OrganisationGone => {
+                RpcError::authorization("the organisation of this credential is not served here")
+            }
             Refusal::ExpiredCredential => RpcError::authentication("the API key has expired"),
             Refusal::WrongToken(fault) => RpcError::authentication(format!("the token is not accepted: {fault}")),
-            Refusal::Unverifiable => RpcError::overloaded(5_000),
-            Refusal::Contradictory => {
-                RpcError::authorization("the credential and the certificate of the connection are of different organisations")
-            }
+            Refusal::Unverifiable => RpcError::unverifiable(5_000),
+            Refusal::Contradictory => RpcError::authorization(
+                "the credential and the certificate of the connection are of different organisations",
+            ),
             Refusal::MissingScope(scope) => {
                 RpcError::authorization(format!("this credential lacks the scope `{}`", scope.as_str()))
             }
@@ -170,7 +171,10 @@ impl Refusal {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
             }
             Refusal::WrongToken(_) => {
-                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer error=\"invalid_token\""));
+                headers.insert(
+                    WWW_AUTHENTICATE,
+                    HeaderValue::from_static("Bearer error=\"invalid_token\""),
+                );
             }
             Refusal::LimitReached(after) => {
                 headers.insert(RETRY_AFTER, HeaderValue::from(millis(*after).div_ceil(1_000)));

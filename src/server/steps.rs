@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 use super::receive::{Permits, Received, receive};
-use super::{Refusal, Shared, batch};
+use super::{Refusal, Shared, batch, claims};
 use crate::model::{Caller, Clean, RequestId, Step, Verdict};
 use crate::pipeline::{self, Decided, Recorded};
 use crate::telemetry::names;
@@ -184,6 +184,7 @@ pub(super) async fn decide(
     permits: Arc<Permits>,
     encode: impl FnOnce(&Clean<Verdict>, &Facts, &Shown) -> Vec<u8> + Send + 'static,
 ) -> Result<Vec<u8>, Refusal> {
+    claims::check(shared, caller, &step)?;
     let admitted = shared.guardian.admit(caller).await.map_err(|refused| match refused {
         pipeline::Refused::UnknownOrganisation => Refusal::OrganisationGone,
         pipeline::Refused::Unrecorded => Refusal::Unrecorded,

@@ -4,6 +4,36 @@ use crate::hash;
 use crate::support::{TestGuardian, user_message};
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_names_another_organisation_is_refused_unless_that_is_ignored() {
+    let two = format!(
+        "[[organisations]]\nid = \"acme\"\napi_keys = [\"sha256:{}\"]\n[[organisations]]\nid = \"globex\"\napi_keys = [\"sha256:{}\"]\n",
+        hash("acme-key-0123456789"),
+        hash("globex-key-0123456789")
+    );
+    for (policy, refused) in [("", true), ("other_organisation = \"ignore\"\n", false)] {
+        let guardian = TestGuardian::with(&format!("{policy}{two}")).await;
+        for (place, name, value, another) in [
+            ("user", "id", "globex", true),
+            ("identity", "name", "globex", true),
+            ("user", "id", "acme", false),
+            ("user", "name", "Globex Ltd", false),
+        ] {
+            let mut request = user_message("hello");
+            request["params"]["context"][place] = serde_json::json!({"id": "u", "organization": {name: value}});
+            let reply = guardian.post_as("acme-key-0123456789", &request).await;
+            let status = if refused && another { 403 } else { 200 };
+            assert_eq!(reply.status, status, "{policy} {place} {name} {value}: {reply:?}");
+        }
+        let accepted = if refused { 2 } else { 4 };
+        let records = guardian.records(accepted).await;
+        assert!(
+            records.iter().all(|record| record["organisation"] == "acme"),
+            "{records:?}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_good_for_its_scopes_and_until_its_end() {
     let key = |name: &str, more: &str| {
         let hash = hash(&format!("{name}-key-0123456789"));

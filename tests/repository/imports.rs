@@ -123,6 +123,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "config",
             "gateway",
             "pipeline",
+            "policy",
             "server",
             "telemetry",
         ],

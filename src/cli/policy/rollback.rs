@@ -44,7 +44,8 @@ pub(super) fn history(arguments: &HistoryArguments) -> anyhow::Result<Ended> {
     for line in lines(&folder(arguments, &config)?)? {
         let wanted = arguments.organisation.organisation.as_deref();
         if wanted.is_none_or(|id| id == line.organisation) {
-            let told = [&line.time, &line.organisation, &line.version, &line.by].map(|text| super::super::printable(text));
+            let told =
+                [&line.time, &line.organisation, &line.version, &line.by].map(|text| super::super::printable(text));
             say!("{}", told.join("  "));
         }
     }
@@ -65,15 +66,15 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         Some(hash) => hash.clone(),
         None => before(&lines(&folder)?, organisation)?,
     };
-    let policies = seen_in(&folder);
+    let policies = seen_in(audit::kept_policy_files(&folder));
     let kept = found("policy", &policies, &hash)?;
     let user = user();
-    let text = format!("# {}, put back by {user} on {}\n{}", kept.version, jiff::Timestamp::now(), kept.text()?);
+    let text = kept.text()?;
     let name = file.display().to_string();
     let policy = PolicyFile::parse(&text, &name)?.compile(&name)?;
     anyhow::ensure!(
         policy.version == kept.version,
-        "what was written down under `{}` makes another policy here, `{}`: it was written by another version of the guardian",
+        "the file that made `{}` makes another policy with this version of the guardian, `{}`",
         kept.version,
         policy.version
     );
@@ -96,11 +97,17 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
 /// The version in force, where the file holds another one; else the one before.
 fn before(lines: &[InForce], organisation: &OrganisationSettings) -> anyhow::Result<String> {
     let in_file = app::policy(organisation).ok().map(|policy| policy.version);
-    let mut own = lines.iter().rev().filter(|line| line.organisation == organisation.id.as_str());
+    let mut own = lines
+        .iter()
+        .rev()
+        .filter(|line| line.organisation == organisation.id.as_str());
     let before = own.find(|line| in_file.as_ref() != Some(&line.version));
     let before = before.map(|line| line.version.clone());
     before.with_context(|| {
-        format!("organisation `{}`: no earlier policy is known; see `guardian policy history`", organisation.id)
+        format!(
+            "organisation `{}`: no earlier policy is known; see `guardian policy history`",
+            organisation.id
+        )
     })
 }
 
@@ -111,7 +118,10 @@ fn chosen<'c>(config: &'c Config, id: Option<&str>) -> anyhow::Result<&'c Organi
             .find(|organisation| organisation.id.as_str() == id)
             .with_context(|| format!("`{}` is none of the organisations", super::super::printable(id))),
         None => {
-            anyhow::ensure!(config.organisations.len() == 1, "there are several organisations: say which with `--organisation`");
+            anyhow::ensure!(
+                config.organisations.len() == 1,
+                "there are several organisations: say which with `--organisation`"
+            );
             organisations.next().context("there is no organisation")
         }
     }
@@ -130,8 +140,14 @@ fn lines(folder: &std::path::Path) -> anyhow::Result<Vec<InForce>> {
 
 /// Who runs this command, as far as the environment says it.
 fn user() -> String {
-    let named = ["SUDO_USER", "USER", "LOGNAME"].iter().find_map(|name| std::env::var(name).ok());
+    let named = ["SUDO_USER", "USER", "LOGNAME"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok());
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '@');
     let user: String = named.unwrap_or_default().chars().filter(plain).take(64).collect();
-    if user.is_empty() { "unknown user".to_owned() } else { format!("user {user}") }
+    if user.is_empty() {
+        "unknown user".to_owned()
+    } else {
+        format!("user {user}")
+    }
 }

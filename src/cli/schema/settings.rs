@@ -114,6 +114,7 @@ fn kept() -> Vec<(&'static str, Said)> {
         ("acs.on_decision_failure", OneOf(vec!["deny", "proceed"])),
         ("acs.keys", Needs(&["key_id", "value"])),
         ("shared.timeout_ms", Between(10, 200)),
+        ("other_organisation", OneOf(vec!["refuse", "ignore"])),
         ("tls", Needs(&["certificate", "key"])),
         ("audit.on_failure", OneOf(vec!["continue", "refuse"])),
         ("audit.max_spool_bytes", Between(1 << 20, 1 << 40)),

@@ -121,6 +121,12 @@ impl RpcError {
         Self::later(code::OVERLOADED, message, retry_after_ms)
     }
 
+    /// A token cannot be verified at the moment.
+    pub fn unverifiable(retry_after_ms: u64) -> Self {
+        let message = "the token cannot be verified: the keys of its issuer cannot be had";
+        Self::later(code::OVERLOADED, message, retry_after_ms)
+    }
+
     /// No decision could be made, and the posture is to say so.
     pub fn undecided(decision_id: &str) -> Self {
         Self {

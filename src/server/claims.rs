@@ -1,0 +1,32 @@
+//! What a body says of the organisation that it comes from. It changes nothing: the credential says whose step it is. A body that names
+//! another organisation that is served here was sent with the wrong credential, or tries something.
+
+use super::{OtherOrganisation, Refusal, Shared};
+use crate::model::{Caller, OrganisationId, Step};
+
+/// Where a step names the organisation of its user (AOS 3.10).
+const PLACES: [&str; 4] = [
+    "/params/context/user/organization/id",
+    "/params/context/user/organization/name",
+    "/params/context/identity/organization/id",
+    "/params/context/identity/organization/name",
+];
+
+/// Refuses a step that names another organisation that is served here.
+pub(super) fn check(shared: &Shared, caller: &Caller, step: &Step) -> Result<(), Refusal> {
+    match shared.settings.other_organisation {
+        OtherOrganisation::Ignore => return Ok(()),
+        OtherOrganisation::Refuse => {}
+    }
+    let claims = step
+        .contents
+        .iter()
+        .filter(|content| PLACES.contains(&content.pointer.as_str()));
+    let another =
+        |text: &str| text != caller.organisation.as_str() && shared.guardian.serves(&OrganisationId::new(text));
+    let mut claims = claims.map(|content| content.text.trim());
+    if claims.any(another) {
+        return Err(Refusal::ClaimsAnother);
+    }
+    Ok(())
+}
