@@ -23,6 +23,8 @@ use characters::{Carrier, Visibility, is_unseen, visibility};
 const OPENERS: &[&str] = &[
     "<content-",
     "</content-",
+    "<example-",
+    "</example-",
     "<data-",
     "</data-",
     "<values-",

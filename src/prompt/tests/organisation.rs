@@ -94,7 +94,9 @@ fn templates_reach_no_file_no_other_organisation_and_no_end() {
         "system.md.j2",
         &extended("{% block task %}{% include \"system.md.j2\" %}{% endblock %}"),
     );
-    assert!(around.contains("recursion") || around.contains("fuel"), "{around}");
+    assert!(around.contains("cycle in template inheritance"), "{around}");
+    let itself = refusal("tool_call.md.j2", "{% include \"tool_call.md.j2\" %}");
+    assert!(itself.contains("recursion"), "{itself}");
     let copies = "{{ super() }}".repeat(10_000);
     let large = refusal(
         "system.md.j2",
@@ -118,6 +120,7 @@ fn the_organisations_own_text_is_shown_as_it_is_written() {
     assert!(refusal("guidance.md", &large).contains("at most 32768 bytes"));
 }
 
+/// The fence of a call is not known when a policy is written; and its own elements are escaped, whatever their token.
 #[test]
 fn examples_stand_in_a_fence_that_they_cannot_close() {
     let fence = marks().fence;
