@@ -435,6 +435,7 @@ fn prompts_can_be_started_from_one_compared_and_seen_within_a_session() {
     let files: Vec<_> = std::fs::read_dir(folder.path().join("own"))
         .unwrap()
         .map(|file| file.unwrap().file_name())
+        .filter(|name| name != ".built-in")
         .collect();
     assert_eq!(files, ["system.md.j2"]);
     let (code, _, error) = output(guardian(folder.path()).args(["prompts", "init", "own", "--only", "sytem.md.j2"]));
