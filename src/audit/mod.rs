@@ -45,8 +45,8 @@ pub use keeping::Keeping;
 pub use kept::{KeptFinding, KeptObserved, KeptRecord, each_line};
 use output::LastLine;
 pub use policies::{
-    InForce, keep_policies, keep_policy_file, keep_prompts, kept_policies, kept_policy_files, kept_prompts, note_policy,
-    policy_folder, policy_history,
+    InForce, keep_policies, keep_policy_file, keep_prompts, kept_policies, kept_policy_files, kept_prompts,
+    note_policy, policy_folder, policy_history,
 };
 pub use record::{FindingLine, Outcome, Record, VerdictLines};
 pub use signing::{Signer, public_key};

@@ -6,8 +6,8 @@ use anyhow::Context;
 use clap::Args;
 
 use super::super::output::say;
-use super::super::{ConfigArgument, Ended, OrganisationArgument, settings_file};
 use super::super::versions::found;
+use super::super::{ConfigArgument, Ended, OrganisationArgument, settings_file};
 use super::seen_in;
 use crate::app;
 use crate::audit::{self, InForce};
