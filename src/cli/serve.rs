@@ -50,13 +50,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     };
     outlive_file_limits();
     telemetry::metrics_handle();
-    let mut guardian = app::guardian(&config, &audit::Settings::Stderr)?;
-    let events = config.events.clone().map(Events::new);
-    if let Some(events) = &events {
-        guardian = guardian.watched_by(events.watcher());
-        events.start();
-    }
-    let guardian = Arc::new(guardian);
+    let (guardian, events) = guardian_and_events(&config)?;
     let server = Server::bind(
         config.server.clone(),
         config.wire,
@@ -80,13 +74,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     )?;
     let server = server.besides(gateways.router());
     let renewal = gateways.reload();
-    let own = gateways.into_own();
-    own.iter()
-        .try_for_each(|own| config.server.check_encryption(own.address))?;
-    let gateways: Vec<_> = own
-        .into_iter()
-        .map(|own| tokio::spawn(serve_own(own, config.server.scheme(), server.control())))
-        .collect();
+    let gateways = serve_all_own(gateways.into_own(), &config, &server)?;
     say_open_postures(&config, &guardian);
     if let Some(address) = server.metrics_address() {
         tracing::info!("metrics are at {}://{address}/metrics", config.server.scheme());
@@ -147,6 +135,25 @@ async fn finish(events: Option<Arc<Events>>, exports: Option<Exports>) {
     if !unsent.is_empty() {
         tracing::warn!("telemetry could not be sent: {}", unsent.join(", "));
     }
+}
+
+/// The guardian, and who sends its events.
+fn guardian_and_events(config: &Config) -> anyhow::Result<(Arc<Guardian>, Option<Arc<Events>>)> {
+    let mut guardian = app::guardian(config, &audit::Settings::Stderr)?;
+    let events = config.events.clone().map(Events::new);
+    if let Some(events) = &events {
+        guardian = guardian.watched_by(events.watcher());
+        events.start();
+    }
+    Ok((Arc::new(guardian), events))
+}
+
+/// Gateways at addresses of their own, each a task.
+fn serve_all_own(own: Vec<Own>, config: &Config, server: &Server) -> anyhow::Result<Vec<tokio::task::JoinHandle<()>>> {
+    own.iter()
+        .try_for_each(|own| config.server.check_encryption(own.address))?;
+    let serve = |own| tokio::spawn(serve_own(own, config.server.scheme(), server.control()));
+    Ok(own.into_iter().map(serve).collect())
 }
 
 /// A gateway at an address of its own, until the server is stopped.

@@ -17,10 +17,7 @@ use super::local_judge_section::LocalJudgeSection;
 use super::modes::{ModeLine, Modes};
 use super::suggest::with_suggestion;
 use super::values::{named, one_of};
-use super::{
-    DestinationRules, Disclosure, Layers, NamePatterns, Policy, PostureTable, ToolClassRules, ToolRules,
-    TreatmentEntry, Undeclared,
-};
+use super::{Disclosure, Layers, Policy, PostureTable, TreatmentEntry};
 use crate::model::{Method, Posture};
 use lines::{DestinationLines, DisclosureLines, HarmlessLine, MaskLines, RecordLines, ToolLines, TreatmentLine};
 
@@ -259,32 +256,12 @@ impl PolicyFile {
                     .map_err(|(key, why)| at(&format!("harmless[{index}].{key}"), why))
             })
             .collect::<Result<Vec<_>, _>>()?;
-        let tools = ToolRules {
-            allow: match &self.tools.allow {
-                Some(list) => Some(NamePatterns::new(list).map_err(|why| at("tools.allow", why))?),
-                None => None,
-            },
-            deny: NamePatterns::new(self.tools.deny.as_deref().unwrap_or_default())
-                .map_err(|why| at("tools.deny", why))?,
-            undeclared: one_of(self.tools.undeclared.as_deref().unwrap_or("evidence"), UNDECLARED)
-                .map_err(|why| at("tools.undeclared", why))?,
-            classes: ToolClassRules::new(&self.tools.classes)
-                .map_err(|(key, why)| at(&format!("tools.classes.{key}"), why))?,
-        };
-        let hosts = |list: &Option<Vec<String>>| {
-            let lower: Vec<String> = list.iter().flatten().map(|host| host.to_ascii_lowercase()).collect();
-            match lower.iter().find(|host| !may_fit_a_host(host)) {
-                Some(other) => Err(format!(
-                    "expected a host, such as `api.acme.example` or `*.acme.example`, without scheme, port, path and user, \
-                     found `{other}`"
-                )),
-                None => NamePatterns::new(&lower),
-            }
-        };
-        let destinations = DestinationRules {
-            allow: hosts(&self.destinations.allow).map_err(|why| at("destinations.allow", why))?,
-            deny: hosts(&self.destinations.deny).map_err(|why| at("destinations.deny", why))?,
-        };
+        let tools = self
+            .tools
+            .build()
+            .map_err(|(key, why)| at(&format!("tools.{key}"), why))?;
+        let destinations = self.destinations.build();
+        let destinations = destinations.map_err(|(key, why)| at(&format!("destinations.{key}"), why))?;
         Ok(Policy {
             name: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             version,
@@ -341,25 +318,11 @@ fn version_of(source: &str) -> String {
     blake3::hash(source.as_bytes()).to_hex().chars().take(12).collect()
 }
 
-/// Whether a pattern can fit a host at all: one with a scheme or a path never does, and nobody would notice.
-fn may_fit_a_host(pattern: &str) -> bool {
-    let is_address =
-        pattern.parse::<core::net::Ipv6Addr>().is_ok() || pattern.starts_with('[') && pattern.ends_with(']');
-    is_address
-        || !pattern.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '/' | '\\' | '@' | ':' | '#'))
-}
-
 const POSTURES: &[(&str, Posture)] = &[
     ("deny", Posture::Deny),
     ("allow", Posture::Allow),
     ("error", Posture::Error),
 ];
-const UNDECLARED: &[(&str, Undeclared)] = &[
-    ("ignore", Undeclared::Ignore),
-    ("evidence", Undeclared::Evidence),
-    ("deny", Undeclared::Deny),
-];
-
 fn posture_table(lines: &BTreeMap<String, String>) -> Result<PostureTable, (String, String)> {
     let mut table = PostureTable {
         default: None,

@@ -113,7 +113,7 @@ impl<'s> Blocks<'s> {
     }
 }
 
-fn statement<'t>(tag: &'t Tag) -> &'t str {
+fn statement(tag: &Tag) -> &str {
     match tag.is_statement {
         true => tag.plain.split_whitespace().next().unwrap_or_default(),
         false => "",

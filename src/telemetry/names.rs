@@ -90,95 +90,111 @@ pub const SHARED_LOST: &str = "guardian_shared_lost_total";
 /// Step records of sessions that could not be merged into shared state any more.
 pub const SHARED_UNMERGED: &str = "guardian_shared_unmerged_total";
 
+/// What is counted, with what it means.
+const COUNTERS: &[(&str, &str)] = &[
+    (
+        EVENTS,
+        "Events, by outcome: sent, failed (tried again), lost (no room).",
+    ),
+    (SHARED_LOST, "How often the server of shared state stopped answering."),
+    (
+        SHARED_UNMERGED,
+        "Step records that could not be merged into shared state.",
+    ),
+    (
+        GATEWAY_EXCHANGES,
+        "Exchanges of gateways, by gateway, protocol, direction and outcome.",
+    ),
+    (GATEWAY_UNOBSERVED, "Observed events that were not judged, by gateway."),
+    (
+        OBSERVED,
+        "Verdicts observed and not enforced, by what they would have been, source and method.",
+    ),
+    (DECISIONS, "Verdicts given, by decision, source and method."),
+    (
+        LOCAL_JUDGE,
+        "Steps that the local judge's scorer was asked about, by leaning and standing.",
+    ),
+    (
+        LOCAL_JUDGE_AUDITS,
+        "Steps a scorer would have settled that a judge was asked about, by leaning and outcome.",
+    ),
+    (LOG_LOST, "Log lines that could not be written and are lost."),
+    (
+        CONNECTIONS_CLOSED,
+        "Connections that their client did not close, by reason.",
+    ),
+    (JUDGE_CALLS, "Calls of the judge's endpoint, by outcome."),
+    (JUDGE_TOKENS, "Tokens that judges took, by kind and configured model."),
+    (ENDPOINT_CALLS, "Calls of each endpoint, by endpoint and outcome."),
+    (
+        ENDPOINT_COST,
+        "Cost of each endpoint's calls, in millionths of the unit of the configured prices.",
+    ),
+    (JUDGE_CANARY, "Answers of the judge about known steps, by outcome."),
+    (JUDGE_STAGES, "Answers of judges with two models, by stage and outcome."),
+    (
+        JUDGE_COST,
+        "Cost of judging, in millionths of the unit of the configured prices, by organisation.",
+    ),
+    (LIMITS, "Steps that a limit kept from going on, by limit."),
+    (CACHE, "Cache events: hit, miss, coalesced, evicted, expired."),
+    (FINDINGS, "Findings, by family and treatment."),
+    (REFUSALS, "Requests that never became a step, by reason."),
+    (
+        ISSUER_KEYS,
+        "Fetches of the keys of issuers of tokens, by issuer and outcome.",
+    ),
+    (RELOADS, "Times that the configuration was read again, by outcome."),
+    (AUDIT_RECORDS, "Audit records written, by outcome."),
+    (AUDIT_LOST, "Audit records that could not be written and are lost."),
+    (SESSION_EVICTIONS, "Sessions that had to make room for others."),
+    (
+        SESSIONS_UNKEPT,
+        "Times that sessions could not be written down; a restart forgets what was to be written.",
+    ),
+];
+
+/// What goes up and down, with what it means.
+const GAUGES: &[(&str, &str)] = &[
+    (SHARED_UP, "1 while the server of shared state answers."),
+    (GATEWAY_UNDER_WAY, "Exchanges of gateways under way, by gateway."),
+    (CONNECTIONS, "Connections that are held."),
+    (
+        ENDPOINT_STATE,
+        "Breaker of each endpoint: 0 closed, 1 half-open, 2 open.",
+    ),
+    (JUDGE_TRUSTED, "1 while the judge answers rightly about known steps."),
+    (
+        RELOAD_BROKEN,
+        "1 while what is configured cannot be used and an earlier version stays in force.",
+    ),
+    (
+        AUDIT_SPOOL,
+        "Bytes of audit records that wait in the spool for their database.",
+    ),
+    (IN_FLIGHT, "Steps being decided right now."),
+    (SESSIONS, "Sessions that are remembered."),
+];
+
+/// Times in seconds, with what they mean.
+const TIMES: &[(&str, &str)] = &[
+    (DECISION_SECONDS, "Time from step to verdict, by source."),
+    (
+        ENDPOINT_SECONDS,
+        "Time of each endpoint's calls, further tries included.",
+    ),
+];
+
 /// Tells the recorder what each metric means.
 pub fn describe() {
-    metrics::describe_counter!(
-        EVENTS,
-        "Events, by outcome: sent, failed (tried again), lost (no room)."
-    );
-    metrics::describe_gauge!(SHARED_UP, "1 while the server of shared state answers.");
-    metrics::describe_counter!(SHARED_LOST, "How often the server of shared state stopped answering.");
-    metrics::describe_counter!(
-        SHARED_UNMERGED,
-        "Step records that could not be merged into shared state."
-    );
-    metrics::describe_counter!(
-        GATEWAY_EXCHANGES,
-        "Exchanges of gateways, by gateway, protocol, direction and outcome."
-    );
-    metrics::describe_gauge!(GATEWAY_UNDER_WAY, "Exchanges of gateways under way, by gateway.");
-    metrics::describe_counter!(GATEWAY_UNOBSERVED, "Observed events that were not judged, by gateway.");
-    metrics::describe_counter!(
-        OBSERVED,
-        "Verdicts observed and not enforced, by what they would have been, source and method."
-    );
-    metrics::describe_counter!(DECISIONS, "Verdicts given, by decision, source and method.");
-    metrics::describe_histogram!(
-        DECISION_SECONDS,
-        metrics::Unit::Seconds,
-        "Time from step to verdict, by source."
-    );
-    metrics::describe_counter!(
-        LOCAL_JUDGE,
-        "Steps that the local judge's scorer was asked about, by leaning and standing."
-    );
-    metrics::describe_counter!(
-        LOCAL_JUDGE_AUDITS,
-        "Steps a scorer would have settled that a judge was asked about, by leaning and outcome."
-    );
-    metrics::describe_counter!(LOG_LOST, "Log lines that could not be written and are lost.");
-    metrics::describe_gauge!(CONNECTIONS, "Connections that are held.");
-    metrics::describe_counter!(
-        CONNECTIONS_CLOSED,
-        "Connections that their client did not close, by reason."
-    );
-    metrics::describe_counter!(JUDGE_CALLS, "Calls of the judge's endpoint, by outcome.");
-    metrics::describe_counter!(JUDGE_TOKENS, "Tokens that judges took, by kind and configured model.");
-    metrics::describe_counter!(ENDPOINT_CALLS, "Calls of each endpoint, by endpoint and outcome.");
-    metrics::describe_histogram!(
-        ENDPOINT_SECONDS,
-        metrics::Unit::Seconds,
-        "Time of each endpoint's calls, further tries included."
-    );
-    metrics::describe_counter!(
-        ENDPOINT_COST,
-        "Cost of each endpoint's calls, in millionths of the unit of the configured prices."
-    );
-    metrics::describe_gauge!(
-        ENDPOINT_STATE,
-        "Breaker of each endpoint: 0 closed, 1 half-open, 2 open."
-    );
-    metrics::describe_counter!(JUDGE_CANARY, "Answers of the judge about known steps, by outcome.");
-    metrics::describe_gauge!(JUDGE_TRUSTED, "1 while the judge answers rightly about known steps.");
-    metrics::describe_counter!(JUDGE_STAGES, "Answers of judges with two models, by stage and outcome.");
-    metrics::describe_counter!(
-        JUDGE_COST,
-        "Cost of judging, in millionths of the unit of the configured prices, by organisation."
-    );
-    metrics::describe_counter!(LIMITS, "Steps that a limit kept from going on, by limit.");
-    metrics::describe_counter!(CACHE, "Cache events: hit, miss, coalesced, evicted, expired.");
-    metrics::describe_counter!(FINDINGS, "Findings, by family and treatment.");
-    metrics::describe_counter!(REFUSALS, "Requests that never became a step, by reason.");
-    metrics::describe_counter!(
-        ISSUER_KEYS,
-        "Fetches of the keys of issuers of tokens, by issuer and outcome."
-    );
-    metrics::describe_counter!(RELOADS, "Times that the configuration was read again, by outcome.");
-    metrics::describe_gauge!(
-        RELOAD_BROKEN,
-        "1 while what is configured cannot be used and an earlier version stays in force."
-    );
-    metrics::describe_counter!(AUDIT_RECORDS, "Audit records written, by outcome.");
-    metrics::describe_counter!(AUDIT_LOST, "Audit records that could not be written and are lost.");
-    metrics::describe_gauge!(
-        AUDIT_SPOOL,
-        "Bytes of audit records that wait in the spool for their database."
-    );
-    metrics::describe_gauge!(IN_FLIGHT, "Steps being decided right now.");
-    metrics::describe_gauge!(SESSIONS, "Sessions that are remembered.");
-    metrics::describe_counter!(SESSION_EVICTIONS, "Sessions that had to make room for others.");
-    metrics::describe_counter!(
-        SESSIONS_UNKEPT,
-        "Times that sessions could not be written down; a restart forgets what was to be written."
-    );
+    for (name, meaning) in COUNTERS {
+        metrics::describe_counter!(*name, *meaning);
+    }
+    for (name, meaning) in GAUGES {
+        metrics::describe_gauge!(*name, *meaning);
+    }
+    for (name, meaning) in TIMES {
+        metrics::describe_histogram!(*name, metrics::Unit::Seconds, *meaning);
+    }
 }

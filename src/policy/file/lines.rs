@@ -6,8 +6,11 @@ use regex::Regex;
 use serde::{Deserialize, Serialize};
 
 use crate::model::{Confidence, Kind, Method, Origin, ReasonCode, Severity, Treatment};
-use crate::policy::values::{all_named, named};
-use crate::policy::{HarmlessEntry, MaskStyle, NamePatterns, RecordRules, TreatmentEntry};
+use crate::policy::values::{all_named, named, one_of};
+use crate::policy::{
+    DestinationRules, HarmlessEntry, MaskStyle, NamePatterns, RecordRules, ToolClassRules, ToolRules, TreatmentEntry,
+    Undeclared,
+};
 
 /// `[audit]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
@@ -88,6 +91,29 @@ pub struct ToolLines {
     pub(super) classes: BTreeMap<String, Vec<String>>,
 }
 
+impl ToolLines {
+    pub(super) fn build(&self) -> Result<ToolRules, (String, String)> {
+        let at = |key: &str| {
+            let key = key.to_owned();
+            move |why| (key, why)
+        };
+        let allow = self.allow.as_deref().map(NamePatterns::new);
+        let undeclared = self.undeclared.as_deref().unwrap_or("evidence");
+        Ok(ToolRules {
+            allow: allow.transpose().map_err(at("allow"))?,
+            deny: NamePatterns::new(self.deny.as_deref().unwrap_or_default()).map_err(at("deny"))?,
+            undeclared: one_of(undeclared, UNDECLARED).map_err(at("undeclared"))?,
+            classes: ToolClassRules::new(&self.classes).map_err(|(key, why)| (format!("classes.{key}"), why))?,
+        })
+    }
+}
+
+const UNDECLARED: &[(&str, Undeclared)] = &[
+    ("ignore", Undeclared::Ignore),
+    ("evidence", Undeclared::Evidence),
+    ("deny", Undeclared::Deny),
+];
+
 /// `[destinations]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, default)]
@@ -96,6 +122,39 @@ pub struct DestinationLines {
     pub(super) allow: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) deny: Option<Vec<String>>,
+}
+
+impl DestinationLines {
+    pub(super) fn build(&self) -> Result<DestinationRules, (&'static str, String)> {
+        Ok(DestinationRules {
+            allow: hosts(self.allow.as_deref()).map_err(|why| ("allow", why))?,
+            deny: hosts(self.deny.as_deref()).map_err(|why| ("deny", why))?,
+        })
+    }
+}
+
+fn hosts(list: Option<&[String]>) -> Result<NamePatterns, String> {
+    let lower: Vec<String> = list
+        .iter()
+        .copied()
+        .flatten()
+        .map(|host| host.to_ascii_lowercase())
+        .collect();
+    match lower.iter().find(|host| !may_fit_a_host(host)) {
+        Some(other) => Err(format!(
+            "expected a host, such as `api.acme.example` or `*.acme.example`, without scheme, port, path and user, \
+             found `{other}`"
+        )),
+        None => NamePatterns::new(&lower),
+    }
+}
+
+/// Whether a pattern can fit a host at all: one with a scheme or a path never does, and no error would say so.
+fn may_fit_a_host(pattern: &str) -> bool {
+    let is_address =
+        pattern.parse::<core::net::Ipv6Addr>().is_ok() || pattern.starts_with('[') && pattern.ends_with(']');
+    is_address
+        || !pattern.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '/' | '\\' | '@' | ':' | '#'))
 }
 
 /// `[mask]`.
