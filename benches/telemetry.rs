@@ -1,7 +1,7 @@
 //! What exporting telemetry costs a step that rules decide, beside the same server without it, in the same run.
 //!
-//! `cargo bench --bench telemetry` starts both as processes of their own, and a collector that throws away what it gets. Rounds alternate
-//! between them, so that what else the machine does meets both. Latency is what a caller waits; processor time has the exporting threads in it.
+//! `cargo bench --bench telemetry` starts both as processes of their own, and a collector that throws away what it gets. Rounds, as many
+//! as a number after `--` says, alternate between them, so that what else the machine does meets both. Latency is what a caller waits; processor time has the exporting threads in it.
 
 #![allow(
     clippy::expect_used,
@@ -25,9 +25,10 @@ mod texts;
 use serve::Served;
 
 const SIZES: [usize; 2] = [1, 4];
-const ROUNDS: usize = 24;
+/// Rounds, where no argument says how many.
+const ROUNDS: usize = 96;
 /// Requests in a round.
-const ROUND: usize = 200;
+const ROUND: usize = 50;
 
 /// A server, and what was measured of it.
 struct Measured {
@@ -42,6 +43,8 @@ fn main() {
     if std::env::args().any(|argument| argument == "--collector") {
         return collector();
     }
+    let rounds = std::env::args().find_map(|argument| argument.parse().ok());
+    let rounds = rounds.unwrap_or(ROUNDS);
     let collector = Served::myself("--collector");
     let export = |share: &str| {
         format!(
@@ -62,12 +65,12 @@ fn main() {
             cpu: Duration::ZERO,
             requests: 0,
         });
-        for number in 0..=ROUNDS {
+        for number in 0..=rounds {
             for measured in &mut all {
                 round(measured, kib, number);
             }
         }
-        println!("{kib} KiB, {} steps each", ROUNDS * ROUND);
+        println!("{kib} KiB, {} steps each", rounds * ROUND);
         println!(
             "{:>10} {:>12} {:>8} {:>12} {:>8}",
             "sampled", "median wait", "", "processor", ""
