@@ -47,7 +47,7 @@ fn errors_name_the_file_the_key_and_what_was_expected() {
         "acme.toml: `posture.\"default\"`: expected one of `deny`, `allow`, `error`, found `open`"
     );
     assert!(error("[local_judge]\ndeny_at = 7.0").contains("local_judge.deny_at"));
-    assert!(error("extends = 'none'").contains("`extends`: expected one of default, redact"));
+    assert!(error("extends = 'none'").contains("`extends`: expected one of default, coding, redact"));
 }
 
 #[test]

@@ -413,8 +413,8 @@ fn a_call_is_judged_by_the_hooks_of_its_own_program_where_it_has_them() {
 #[test]
 fn hooks_decide_by_the_profile_for_coding_unless_something_else_is_said() {
     let home = tempfile::tempdir().unwrap();
-    let systemd = "mkdir -p ~/.config/systemd/user && printf '[Service]\\nExecStart=/tmp/x\\n' > ~/.config/systemd/user/x.service";
-    let decided = |words: &[&str]| answer(home.path(), words, &bash("a", systemd)) != json!({});
+    let unhooked = "git config core.hooksPath /dev/null";
+    let decided = |words: &[&str]| answer(home.path(), words, &bash("a", unhooked)) != json!({});
     assert!(decided(&["claude-code", "--alone"]));
     assert!(!decided(&["claude-code", "--alone", "--profile", "default"]));
     let refused = run(

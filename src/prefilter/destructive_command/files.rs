@@ -87,6 +87,10 @@ fn moved(reading: &Reading, call: &Call, seen: &mut Dangers) {
         if broad {
             seen.add(Danger::DeleteRoot, call);
         }
+        let is_guard = |word: &Word| Location::of(&call.place(&word.text)).steering() == Some(Steering::Guard);
+        if call.operands().any(is_guard) {
+            seen.add(Danger::GuardOff, call);
+        }
     }
     copied_to(call, seen);
 }
