@@ -16,7 +16,7 @@
 //! `encode` goes the other way. Where the published texts disagree, every shape is understood and one is sent; a
 //! modified request goes back in the shape in which it came.
 //!
-//! `acs` reads the envelopes of ACS, in the place of 2 and 3, and writes its answers.
+//! `envelope` and `acs` read the envelopes of ACS, in the place of 2 and 3, and write its answers.
 //! `chat` reads what agents say to models, and makes requests of it; `value` is JSON where it is passed on.
 
 mod a2a;
@@ -26,6 +26,7 @@ pub(crate) mod chat;
 mod decode;
 mod draft;
 mod encode;
+mod envelope;
 mod file;
 mod identifier;
 mod json;
@@ -47,6 +48,7 @@ use crate::model::{Method, RequestId, Step};
 pub use aos::Side;
 pub use decode::{decode, decode_received, decode_step};
 pub use encode::{Facts, Shown, encode_batch, encode_error, encode_ping, encode_verdict};
+pub(crate) use envelope::{Request, Requests, Signature};
 pub use identifier::is_identifier;
 pub(crate) use json::{Kind, NodeId, Table};
 pub use jsonrpc::{RpcError, code};

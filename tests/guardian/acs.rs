@@ -325,32 +325,53 @@ async fn nothing_happens_before_a_handshake_or_beside_it() {
 
 #[tokio::test]
 async fn edits_come_back_as_the_standard_says_them() {
-    let judge = ScriptedJudge::answering(|asked| {
-        let edits =
-            json!([{"content": asked.id_of("ada@example.org"), "find": "ada@example.org", "replace": "[address]"}]);
-        asked.answer("modify", &["personal_data"], edits)
-    })
-    .await;
-    let guardian = TestGuardian::with_judge(&judge, "").await;
+    let guardian = TestGuardian::with("policy = \"pii_redaction\"").await;
     let session = session(&guardian).await;
-    let call = json!({"tool": {"name": "mail"}, "arguments": {"to/whom": {"value": ["ada@example.org", "x"]}, "n": {"value": 1}}});
+    let whom = json!(["Ada <ada.lovelace@corp-mail.org>", "x"]);
+    let call = json!({"tool": {"name": "mail"}, "arguments": {"to/whom": {"value": whom}, "n": {"value": 1}}});
     let reply = post(&guardian, &envelope("steps/toolCallRequest", &session, &call)).await;
     assert_eq!(reply.decision(), "modify", "{reply:?}");
+    let modifications = &reply.result()["modifications"];
+    assert!(modifications.get("redactions").is_none(), "{modifications}");
+    let whom = &modifications["parameter_overrides"]["to/whom"];
+    assert!(
+        whom[0].as_str().unwrap().starts_with("Ada <") && !whom.to_string().contains("lovelace"),
+        "{whom}"
+    );
+    assert_eq!(whom[1], "x");
+    assert!(reply.result()["reasoning"].is_string());
+
+    let outcome = json!({"tool": {"name": "crm"}, "exit_status": "success", "outputs": [{"value": "It is ada.lovelace@corp-mail.org."}]});
+    let reply = post(&guardian, &envelope("steps/toolCallResult", &session, &outcome)).await;
+    let redaction = &reply.result()["modifications"]["redactions"][0];
+    assert_eq!(redaction["path"], "/outputs/0/value");
+    let replacement = redaction["replacement"].as_str().unwrap();
+    assert!(
+        replacement.starts_with("It is ") && !replacement.contains("lovelace"),
+        "{replacement}"
+    );
+}
+
+#[tokio::test]
+async fn a_model_that_decides_is_named() {
+    let judge = ScriptedJudge::answering(|asked| asked.answer("deny", &["policy_violation"], json!([]))).await;
+    let guardian = TestGuardian::with_judge(&judge, "").await;
+    let session = session(&guardian).await;
+    let reply = post(
+        &guardian,
+        &envelope("steps/toolCallRequest", &session, &bash("make deploy")),
+    )
+    .await;
     let result = reply.result();
     assert_eq!(
-        result["modifications"],
-        json!({"parameter_overrides": {"to/whom": ["[address]", "x"]}})
+        (reply.decision(), &result["metadata"]["evaluator"]),
+        ("deny", &json!("composite"))
     );
-    assert_eq!(result["metadata"]["evaluator"], "composite");
-    assert!(result["metadata"]["model_id"].is_string() && result["reasoning"].is_string());
-
-    let outcome =
-        json!({"tool": {"name": "crm"}, "exit_status": "success", "outputs": [{"value": "It is ada@example.org."}]});
-    let reply = post(&guardian, &envelope("steps/toolCallResult", &session, &outcome)).await;
-    assert_eq!(
-        reply.result()["modifications"],
-        json!({"redactions": [{"path": "/outputs/0/value", "replacement": "It is [address]."}]})
+    assert!(
+        result["metadata"]["model_id"].is_string() && result["reasoning"].is_string(),
+        "{result}"
     );
+    assert_eq!(result["reason_codes"], json!(["policy_violation"]));
 }
 
 #[tokio::test]

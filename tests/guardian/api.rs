@@ -3,7 +3,7 @@
 use aos_guardian::model::Method;
 use serde_json::{Value, json};
 
-use crate::support::{TestGuardian, context};
+use crate::support::{Reply, TestGuardian, context};
 
 fn document() -> Value {
     aos_guardian::server::api_document()
@@ -105,7 +105,7 @@ async fn every_example_is_answered_as_the_table_says() {
             [""; 0]
         );
     }
-    for (path, request, answer) in [("v1/judge", "Log", "LogVerdict"), ("acs", "AcsRequest", "AcsResponse")] {
+    for (path, request, answer) in [("v1/judge", "Log", "LogVerdict"), ("acs", "AcsRequest", "AcsAnswer")] {
         let form = schema(&document, request);
         let example = form["examples"][0].to_string();
         let posted = guardian
@@ -213,15 +213,17 @@ async fn the_document_is_served() {
     }
 }
 
+/// The answer to a call of a tool, changed so.
+async fn ask(guardian: &TestGuardian, change: fn(&mut Value)) -> Reply {
+    let mut request = json!({"jsonrpc": "2.0", "id": 1, "method": "steps/toolCallRequest", "params": {"context": context(),
+        "toolCallRequest": {"toolId": "bash", "inputs": [{"name": "command", "value": "ls"}]}}});
+    change(&mut request);
+    guardian.post(&request).await
+}
+
 #[tokio::test]
 async fn names_that_were_not_read_are_told_with_their_place_and_the_expected_name() {
     let guardian = TestGuardian::unconfigured().await;
-    let ask = async |change: fn(&mut Value)| {
-        let mut request = json!({"jsonrpc": "2.0", "id": 1, "method": "steps/toolCallRequest", "params": {"context": context(),
-            "toolCallRequest": {"toolId": "bash", "inputs": [{"name": "command", "value": "ls"}]}}});
-        change(&mut request);
-        guardian.post(&request).await
-    };
     for (change, code, note) in [
         (
             (|request| {
@@ -262,7 +264,7 @@ async fn names_that_were_not_read_are_told_with_their_place_and_the_expected_nam
             "expected `instructions` in `/params/context/agent`, found `instrutions` in `/params/context/agent`",
         ),
     ] {
-        let reply = ask(change).await;
+        let reply = ask(&guardian, change).await;
         let data = &reply.result()["data"];
         assert!(
             data["diagnostics"].as_array().unwrap().contains(&json!(code)),
@@ -270,26 +272,31 @@ async fn names_that_were_not_read_are_told_with_their_place_and_the_expected_nam
         );
         assert!(data["notes"][0].as_str().unwrap().starts_with(note), "{reply:?}");
     }
-    let reply = ask(|request| {
+}
+
+#[tokio::test]
+async fn errors_name_the_place_and_what_stands_nearby() {
+    let guardian = TestGuardian::unconfigured().await;
+    let reply = ask(&guardian, |request| {
         let call = request["params"]["toolCallRequest"].as_object_mut().unwrap();
         let tool = call.remove("toolId").unwrap();
         call.insert("toolID".to_owned(), tool);
-    });
-    let reply = reply.await;
+    })
+    .await;
     assert_eq!(reply.json["error"]["data"]["pointer"], "/params/toolCallRequest/toolId");
     assert!(
         reply.json["error"]["message"].as_str().unwrap().contains("`toolID`"),
         "{reply:?}"
     );
-    let reply = ask(|request| {
+    let reply = ask(&guardian, |request| {
         let call = request["params"]
             .as_object_mut()
             .unwrap()
             .remove("toolCallRequest")
             .unwrap();
         request["toolCallRequest"] = call;
-    });
-    let reply = reply.await;
+    })
+    .await;
     assert!(
         reply.json["error"]["message"]
             .as_str()

@@ -209,7 +209,11 @@ const KNOWN_CIRCLES: &[(&str, &[&str])] = &[
     ("prefilter", &["hidden_text", "injected_instruction"]),
     ("session", &["agent", "step_record"]),
     ("session", &["relevance", "rules", "snapshot", "store"]),
-    ("wire", &["a2a", "aos", "draft", "mcp", "part", "wrapping", "zone"]),
+    // A zone names the shapes of every protocol.
+    (
+        "wire",
+        &["a2a", "acs", "aos", "draft", "mcp", "part", "wrapping", "zone"],
+    ),
     ("wire", &["decode", "original", "walk"]),
 ];
 

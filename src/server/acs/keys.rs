@@ -8,8 +8,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use crate::model::OrganisationId;
-use crate::wire::RpcError;
-use crate::wire::acs::{self, Signature, canonical_json};
+use crate::wire::acs::{self, canonical_json};
+use crate::wire::{self, RpcError, Signature};
 
 /// The one algorithm of envelopes that is spoken.
 const ALGORITHM: &str = "HMAC-SHA256";
@@ -61,7 +61,7 @@ fn session_key(secret: &[u8], session: &str) -> hmac::Key {
 /// `-32004` when it is missing, malformed or wrong, or names a key that is not configured.
 pub(super) fn verify<'k>(
     keys: &'k [AcsKey],
-    request: &acs::Request<'_, '_>,
+    request: &wire::Request<'_, '_>,
 ) -> Result<Option<(SessionKey, &'k AcsKey)>, RpcError> {
     let invalid = |why: &str| {
         let message = format!("the signature is invalid: {why}");

@@ -30,7 +30,7 @@ use super::{Refusal, Shared};
 use crate::model::{Caller, RequestId, Step};
 use crate::telemetry::names;
 use crate::wire::acs::{self, Named, response};
-use crate::wire::{Leniency, Limits, RpcError, encode_batch};
+use crate::wire::{self, Leniency, Limits, RpcError, encode_batch};
 use crate::work::Size;
 
 pub use keys::AcsKey;
@@ -180,7 +180,7 @@ async fn answered(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Respo
 
 /// Reads a body and checks its envelopes, in their order. The steps that they carry are still to be decided.
 fn examine(door: &Door, sender: &Sender, body: &[u8], limits: &Limits, received: &[Leniency]) -> (bool, Vec<Examined>) {
-    let requests = match acs::Requests::read(body, limits, received) {
+    let requests = match wire::Requests::read(body, limits, received) {
         Ok(requests) => requests,
         Err(error) => return (false, vec![Examined::Answered(error_body(None, &error, None))]),
     };
@@ -192,7 +192,7 @@ fn examine(door: &Door, sender: &Sender, body: &[u8], limits: &Limits, received:
 }
 
 /// Checks one envelope.
-fn check(door: &Door, sender: &Sender, request: &acs::Request<'_, '_>) -> Examined {
+fn check(door: &Door, sender: &Sender, request: &wire::Request<'_, '_>) -> Examined {
     let id = request.id();
     let now = Timestamp::now();
     if request.named == Some(Named::Ping) {
@@ -256,7 +256,7 @@ enum Admitted {
 fn admit(
     door: &Door,
     caller: &Caller,
-    request: &acs::Request<'_, '_>,
+    request: &wire::Request<'_, '_>,
     now: Timestamp,
     proof: Proof,
 ) -> Result<Admitted, RpcError> {

@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 
 use super::journal::{Journal, Line};
 use crate::model::OrganisationId;
-use crate::wire::RpcError;
 use crate::wire::acs::{self, canonical_json, code};
+use crate::wire::{self, RpcError};
 
 /// Requests of one session that are remembered while they are fresh.
 const MAX_SEEN: usize = 8_192;
@@ -141,7 +141,7 @@ impl Sessions {
     /// have been answered then.
     pub(super) fn check_time(
         &self,
-        request: &acs::Request<'_, '_>,
+        request: &wire::Request<'_, '_>,
         now: Timestamp,
         proof: Proof,
     ) -> Result<(), RpcError> {
@@ -226,7 +226,7 @@ impl Sessions {
     pub(super) fn reserve(
         &self,
         session: &Session,
-        request: &acs::Request<'_, '_>,
+        request: &wire::Request<'_, '_>,
         now: Timestamp,
     ) -> Result<(), RpcError> {
         let digest = |kind: &[u8], text: &str| -> [u8; 32] {

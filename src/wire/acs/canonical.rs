@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::wire::json::{self, Bounds, Kind, NodeId, Table};
 
 /// The canonical text of a node, without the member `left_out`; `None` where a number has no double.
-pub(super) fn canonical(table: &Table<'_>, node: NodeId, left_out: Option<NodeId>) -> Option<String> {
+pub(in crate::wire) fn canonical(table: &Table<'_>, node: NodeId, left_out: Option<NodeId>) -> Option<String> {
     let mut out = String::with_capacity(table.raw(node).len());
     write(table, node, left_out, &mut out)?;
     Some(out)

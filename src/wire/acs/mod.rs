@@ -5,9 +5,9 @@
 
 mod answer;
 mod canonical;
-mod envelope;
 mod hook;
 mod shape;
+mod steps;
 
 use crate::model::Method;
 
@@ -18,8 +18,9 @@ use super::jsonrpc::{self, RpcError};
 pub(crate) use answer::{
     Entry, Hello, decided, is_empty_mark, is_ours, noted, ping, refused, response, server_hello, unsupported_version,
 };
+pub(super) use canonical::canonical;
 pub(crate) use canonical::canonical_json;
-pub(crate) use envelope::{Request, Requests, Signature};
+pub(super) use hook::named;
 pub(crate) use hook::{Hook, Named};
 pub(super) use shape::AcsShape;
 
@@ -50,9 +51,9 @@ pub(crate) mod code {
 ///
 /// `-32601` for a method that carries no step, `-32602` when a field that the hook cannot do without is missing or of another type.
 pub(super) fn draft(table: &Table<'_>, envelope: &jsonrpc::Envelope<'_>) -> Result<(Method, Draft), RpcError> {
-    match hook::named(&envelope.method) {
-        Some(Named::Hook(hook)) => hook::draft(table, envelope, hook),
-        Some(Named::Mcp(inner)) => hook::draft_mcp(table, envelope, inner),
+    match named(&envelope.method) {
+        Some(Named::Hook(hook)) => steps::draft(table, envelope, hook),
+        Some(Named::Mcp(inner)) => steps::draft_mcp(table, envelope, inner),
         Some(Named::Hello | Named::Ping) | None => Err(RpcError::method_not_found(&envelope.method)),
     }
 }

@@ -1,15 +1,14 @@
-//! The envelope: what has to be there before anybody looks at what it carries.
+//! The envelopes of ACS: what has to be there before anybody looks at what they carry.
 
 use std::sync::Arc;
 
 use crate::model::{RequestId, Step};
-use crate::wire::draft::Checked;
-use crate::wire::json::{Kind, NodeId, Table};
-use crate::wire::jsonrpc::{self, RpcError};
-use crate::wire::{Dialect, Leniency, Limits, decode};
 
-use super::canonical::canonical;
-use super::hook::{self, Named};
+use super::acs::{Hello, Named, canonical, named};
+use super::draft::Checked;
+use super::json::{Kind, NodeId, Table};
+use super::jsonrpc::{self, RpcError};
+use super::{Dialect, Leniency, Limits, decode};
 
 /// Characters of an id, a nonce, a timestamp.
 const MAX_ID: usize = 128;
@@ -118,7 +117,7 @@ impl<'j> Requests<'j> {
             params,
             payload: payload.map_err(shaped)?,
             signature: self.table.given(params, "signature"),
-            named: hook::named(&envelope.method),
+            named: named(&envelope.method),
             request_id: text(params, "request_id")?,
             timestamp: text(params, "timestamp")?,
             nonce,
@@ -196,14 +195,14 @@ impl Request<'_, '_> {
     /// # Errors
     ///
     /// `-32602` when one that has to be there is not, or is no list of texts.
-    pub(crate) fn hello(&self) -> Result<super::Hello, RpcError> {
+    pub(crate) fn hello(&self) -> Result<Hello, RpcError> {
         let checked = self.checked();
         let payload = self.payload()?;
         let list = |name| match checked.required(payload, name, "an array of strings") {
             Ok(node) => texts(checked, node),
             Err(error) => Err(error),
         };
-        let hello = super::Hello {
+        let hello = Hello {
             versions: list("acs_versions_supported")?,
             methods: list("methods_implemented")?,
             transports: list("transports_supported")?,
