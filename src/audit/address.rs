@@ -7,7 +7,7 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::DatabaseError;
+use super::store::DatabaseError;
 
 /// Where the database is.
 #[derive(Clone, Debug)]

@@ -14,8 +14,8 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::address::Address;
 use super::chain::{Head, Row, as_hash};
-use super::database::{DatabaseError, Erasing, Store, Value};
 use super::facts::{Facts, searched};
+use super::store::{DatabaseError, Erasing, Store, Value};
 
 /// Tables, version by version. They are made in one transaction under one lock, so several nodes may start at once.
 const MIGRATIONS: [&str; 1] = [include_str!("postgres.sql")];

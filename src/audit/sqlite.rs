@@ -8,9 +8,9 @@ use rusqlite::types::Value as SqlValue;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params, params_from_iter};
 
 use super::chain::{Head, Row, as_hash};
-use super::database::{DatabaseError, Erasing, Store, Value};
 use super::facts::{Facts, searched};
 use super::file::appending;
+use super::store::{DatabaseError, Erasing, Store, Value};
 
 /// Raised when tables change; a database of another version is refused.
 const VERSION: i32 = 2;

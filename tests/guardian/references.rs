@@ -37,6 +37,7 @@ fn papers() -> [Papers; 2] {
                 "file = \"events.jsonl\"",
                 "on_deny = \"replace\"",
                 "organisation = \"globex\"",
+                "sign_key_env = \"GUARDIAN_AUDIT_KEY\"",
             ],
         },
         Papers {

@@ -1,0 +1,79 @@
+//! What a database of records has to know: its statements. What they are put together to is said in `database.rs`.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::chain::{Head, Row};
+
+/// Why a database of records cannot be used. What it says has no address, password or record in it.
+#[derive(Debug, thiserror::Error)]
+pub enum DatabaseError {
+    /// The system or SQLite refuses.
+    #[error("the database of audit records: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// PostgreSQL cannot be reached or refuses.
+    #[error("the database of audit records: {0}")]
+    Postgres(String),
+    /// It was made by another version.
+    #[error(
+        "the database of audit records has version {found}, expected {expected}: read it with the guardian that wrote it"
+    )]
+    Version {
+        /// The version.
+        found: i32,
+        /// Ours.
+        expected: i32,
+    },
+    /// Records go to no database.
+    #[error("`[audit] to` is no database: set it to `sqlite:FILE` or `postgres://…`, or name one with `--database`")]
+    None,
+}
+
+/// Whose texts are erased.
+#[derive(Clone, Debug)]
+pub enum Erasing {
+    /// Those of a session.
+    Session(String),
+    /// Those of a user.
+    User(String),
+}
+
+/// A condition of a search, and its value.
+pub(super) enum Value {
+    Text(String),
+    Moment(i64),
+}
+
+/// The statements of a database. Between `begin` and `commit` they are one transaction.
+pub(super) trait Store: Send {
+    fn begin(&mut self) -> Result<(), DatabaseError>;
+    /// Begins a transaction that reads one state of everything; it ends with `rollback`.
+    fn begin_reading(&mut self) -> Result<(), DatabaseError>;
+    fn commit(&mut self) -> Result<(), DatabaseError>;
+    fn rollback(&mut self);
+    /// The ends of these chains, held until the transaction ends; chains that are new are made.
+    fn hold(&mut self, organisations: &[String]) -> Result<BTreeMap<String, Head>, DatabaseError>;
+    /// The ends of all chains.
+    fn heads(&mut self) -> Result<BTreeMap<String, Head>, DatabaseError>;
+    /// Organisations that have records and no end of a chain.
+    fn strays(&mut self) -> Result<Vec<String>, DatabaseError>;
+    fn set_heads(&mut self, heads: &BTreeMap<String, Head>) -> Result<(), DatabaseError>;
+    /// Those of the decisions that are there.
+    fn known(&mut self, ids: &[String]) -> Result<HashSet<String>, DatabaseError>;
+    fn insert(&mut self, rows: &[Row]) -> Result<(), DatabaseError>;
+    /// The condition on a rule, with the number of its value.
+    fn rule_condition(&self, place: usize) -> String;
+    /// The lines that fit conditions on which `$1`, `$2`… are put.
+    fn find(&mut self, conditions: &str, values: &[Value], limit: usize) -> Result<Vec<String>, DatabaseError>;
+    /// Records behind a number of a chain.
+    fn page(&mut self, organisation: &str, after: i64, limit: usize) -> Result<Vec<Row>, DatabaseError>;
+    /// The numbers of records that are to be erased, some of them where there are many.
+    fn numbers(&mut self, organisation: &str, of: &Erasing, limit: usize) -> Result<Vec<i64>, DatabaseError>;
+    fn erase(&mut self, organisation: &str, numbers: &[i64]) -> Result<(), DatabaseError>;
+    /// The first record of a chain that is not older than this.
+    fn first_since(&mut self, organisation: &str, time: i64) -> Result<Option<i64>, DatabaseError>;
+    fn remove_through(&mut self, organisation: &str, number: i64) -> Result<(), DatabaseError>;
+    /// Lets go of what erased and removed records still occupy.
+    fn tidy(&mut self) -> Result<(), DatabaseError>;
+    #[cfg(test)]
+    fn run(&mut self, statements: &str) -> Result<(), DatabaseError>;
+}
