@@ -3,9 +3,9 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 
-use super::keyring::Identity;
-use super::oidc::{OrganisationSource, Settings, TokenFault};
+use super::identity::{Identity, TokenFault};
 use super::scope::{Scope, Scopes};
+use super::settings::{OrganisationSource, Settings};
 use crate::model::{Caller, OrganisationId};
 
 /// Characters of an organisation's id.

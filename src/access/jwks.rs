@@ -19,7 +19,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use url::Url;
 
-use super::oidc::{KeySource, Settings, SettingsError};
+use super::settings::{KeySource, Settings, SettingsError};
 use crate::telemetry::names;
 
 /// The time of one fetch, metadata included.

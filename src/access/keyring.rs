@@ -10,23 +10,14 @@ use jiff::Timestamp;
 use sha2::{Digest, Sha256};
 
 use super::certificate::{CertificateRule, Names};
-use super::oidc::{Issuer, Settings, SettingsError, TokenFault, issuer_of};
+use super::identity::{Denied, Identity, TokenFault};
+use super::oidc::{Issuer, issuer_of};
 use super::scope::Scopes;
+use super::settings::{Settings, SettingsError};
 use crate::model::{Caller, OrganisationId};
 
 /// The keyring in force; a reload puts another one in its place.
 pub type LiveKeyring = Arc<ArcSwap<Keyring>>;
-
-/// A caller, and what it may do.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// Who it is.
-    pub caller: Caller,
-    /// What it may do.
-    pub scopes: Scopes,
-    /// When its credential ends; `None`: when it is taken away.
-    pub expires: Option<Timestamp>,
-}
 
 /// An accepted API key.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,23 +30,6 @@ pub struct Key {
     pub scopes: Scopes,
     /// When it ends.
     pub expires: Option<Timestamp>,
-}
-
-/// Why a credential is not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Denied {
-    /// There is none.
-    Missing,
-    /// It is none that is known.
-    Unknown,
-    /// Its time is over.
-    Expired,
-    /// It is a token that is not accepted.
-    Token(TokenFault),
-    /// It is a token, and the keys of its issuer cannot be had.
-    Unverifiable,
-    /// The key or token speaks for another organisation than the certificate of the connection, or the certificate for several.
-    Contradictory,
 }
 
 /// The accepted credentials. Empty: none is asked for.

@@ -12,15 +12,19 @@
 
 mod certificate;
 mod claims;
+mod identity;
 mod jwks;
 mod keyring;
 mod oidc;
 mod scope;
+mod settings;
 
 #[cfg(test)]
 mod tests;
 
 pub use certificate::{CertificateRule, Names};
-pub use keyring::{Denied, Identity, Key, Keyring, LiveKeyring, presented};
-pub use oidc::{ALGORITHMS, Algorithm, Issuer, KeySource, OrganisationSource, Settings, SettingsError, TokenFault};
+pub use identity::{Denied, Identity, TokenFault};
+pub use keyring::{Key, Keyring, LiveKeyring, presented};
+pub use oidc::Issuer;
 pub use scope::{Scope, Scopes};
+pub use settings::{ALGORITHMS, Algorithm, KeySource, OrganisationSource, Settings, SettingsError};

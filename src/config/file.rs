@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 
 use super::ConfigError;
-use super::oidc::OidcSections;
 
 /// `guardian.toml`, with every key optional.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -322,6 +323,73 @@ pub(super) struct KeySection {
     pub(super) name: Option<String>,
     pub(super) scopes: Option<Vec<String>>,
     pub(super) expires: Option<String>,
+}
+
+/// An issuer of tokens.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct OidcSection {
+    pub(super) issuer: Option<String>,
+    pub(super) audience: Option<String>,
+    pub(super) audiences: Vec<String>,
+    pub(super) name: Option<String>,
+    pub(super) jwks_url: Option<String>,
+    pub(super) algorithms: Option<Vec<String>>,
+    pub(super) organisation_claim: Option<String>,
+    pub(super) organisation: Option<String>,
+    pub(super) caller_claim: Option<String>,
+    pub(super) scope_claim: Option<String>,
+    pub(super) leeway_seconds: Option<u64>,
+    pub(super) refresh_seconds: Option<u64>,
+    pub(super) max_stale_seconds: Option<u64>,
+    pub(super) unknown_key_seconds: Option<u64>,
+    pub(super) ca_file: Option<String>,
+}
+
+/// The keys of an issuer, for the schema.
+const KEYS: &[&str] = &[
+    "issuer",
+    "audience",
+    "audiences",
+    "name",
+    "jwks_url",
+    "algorithms",
+    "organisation_claim",
+    "organisation",
+    "caller_claim",
+    "scope_claim",
+    "leeway_seconds",
+    "refresh_seconds",
+    "max_stale_seconds",
+    "unknown_key_seconds",
+    "ca_file",
+];
+
+/// `[oidc]`, or `[[oidc]]` for several issuers.
+#[derive(Clone, Debug, Default)]
+pub(super) struct OidcSections(pub(super) Vec<OidcSection>);
+
+impl<'de> Deserialize<'de> for OidcSections {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct OneOrSeveral;
+        impl<'de> Visitor<'de> for OneOrSeveral {
+            type Value = OidcSections;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a section `[oidc]`, or several `[[oidc]]`")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+                let one = OidcSection::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(OidcSections(vec![one]))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list)).map(OidcSections)
+            }
+        }
+        deserializer.deserialize_struct("OidcSection", KEYS, OneOrSeveral)
+    }
 }
 
 /// A gateway before or behind an agent that speaks another protocol.

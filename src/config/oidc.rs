@@ -2,12 +2,9 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{MapAccess, SeqAccess, Visitor};
 use url::Url;
 
-use super::file::ConfigFile;
+use super::file::{ConfigFile, OidcSection};
 use super::settings::Reader;
 use super::{ConfigError, Keys};
 use crate::access::{ALGORITHMS, Algorithm, KeySource, OrganisationSource, Settings};
@@ -17,54 +14,6 @@ use crate::model::OrganisationId;
 const MAX_ISSUERS: usize = 16;
 /// What may sign where nothing is said.
 const USUAL: [Algorithm; 3] = [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA];
-
-/// An issuer.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct OidcSection {
-    pub(super) issuer: Option<String>,
-    pub(super) audience: Option<String>,
-    pub(super) audiences: Vec<String>,
-    pub(super) name: Option<String>,
-    pub(super) jwks_url: Option<String>,
-    pub(super) algorithms: Option<Vec<String>>,
-    pub(super) organisation_claim: Option<String>,
-    pub(super) organisation: Option<String>,
-    pub(super) caller_claim: Option<String>,
-    pub(super) scope_claim: Option<String>,
-    pub(super) leeway_seconds: Option<u64>,
-    pub(super) refresh_seconds: Option<u64>,
-    pub(super) max_stale_seconds: Option<u64>,
-    pub(super) unknown_key_seconds: Option<u64>,
-    pub(super) ca_file: Option<String>,
-}
-
-/// `[oidc]`, or `[[oidc]]` for several issuers.
-#[derive(Clone, Debug, Default)]
-pub(super) struct OidcSections(pub(super) Vec<OidcSection>);
-
-impl<'de> Deserialize<'de> for OidcSections {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct OneOrSeveral;
-        impl<'de> Visitor<'de> for OneOrSeveral {
-            type Value = OidcSections;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("a section `[oidc]`, or several `[[oidc]]`")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-                let one = OidcSection::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(OidcSections(vec![one]))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Self::Value, A::Error> {
-                Vec::deserialize(SeqAccessDeserializer::new(list)).map(OidcSections)
-            }
-        }
-        deserializer.deserialize_any(OneOrSeveral)
-    }
-}
 
 impl Reader<'_> {
     /// Every issuer.
