@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::Settings;
-use super::chain::{Event, Head, Row, hex};
+use super::chain::{Event, Row, hex};
 use super::facts::{Facts, Query, searched};
 use super::postgres::PostgresStore;
 use super::signing::Signer;
