@@ -9,6 +9,7 @@ use crate::audit::{self, Audit, AuditError};
 use crate::cache::AnswerCache;
 use crate::config::{Config, OrganisationSettings, PolicyChoice};
 use crate::judge::{self, Judge};
+use crate::learning::Learning;
 use crate::limit::{self, LocalRateLimits, RateLimits, SharedRateLimits};
 use crate::local;
 use crate::model::{Enforcement, OrganisationId};
@@ -102,6 +103,7 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
                 policy: PolicyChoice::Profile((*name).to_owned()),
                 allowance: first.allowance,
                 local_judge: first.local_judge,
+                learns: false,
                 mode: first.mode,
             };
             organisations.insert(organisation(&settings, &mut BTreeMap::new())?);
@@ -144,6 +146,7 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
             policy: PolicyChoice::Profile("default".to_owned()),
             allowance: limit::Allowance::default(),
             local_judge: local::Mode::Off,
+            learns: false,
             mode: Enforcement::Enforce,
         }],
         ..config.clone().alone()
@@ -151,6 +154,20 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
     let screener = guardian(&plain, &audit::Settings::Off)?;
     let canaries = Canaries::new(screener, settings.clone()).map_err(|error| AppError::SelfTest(error.to_string()))?;
     Ok(Some(canaries))
+}
+
+/// A guardian that serves, as configured: where an organisation is to be learned for, it learns from its judge.
+///
+/// # Errors
+///
+/// As [`guardian`].
+pub fn serving(config: &Config, audit: &audit::Settings) -> Result<Guardian, AppError> {
+    let guardian = guardian(config, audit)?;
+    let learns = config.organisations.iter().any(|organisation| organisation.learns);
+    Ok(match (learns, scorer(config)?) {
+        (true, Some(scorer)) => guardian.learning(Learning::start(config.learning.clone(), scorer.model)),
+        (true, None) | (false, _) => guardian,
+    })
 }
 
 /// Every organisation, as configured.
@@ -286,6 +303,7 @@ fn organisation(
         prompts,
         allowance: settings.allowance,
         local_judge: settings.local_judge,
+        learns: settings.learns,
         enforcement: settings.mode,
     })
 }

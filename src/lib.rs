@@ -35,6 +35,7 @@
 //! | [`prefilter`] | the engine (trait, scanner, budgets), the one list, one file or folder for each rule family |
 //! | [`session`] | what earlier steps of a session said; what the user asked for, kept apart; taint; tool classes |
 //! | [`local`] | the local judge's trained scorer: features, model file, thresholds, training |
+//! | [`learning`] | what the judge decided, kept; an organisation's own model, its tests, its promotion and demotion |
 //! | [`prompt`] | templates, typed contexts, token budget, fences |
 //! | [`llm`] | chat with a model: request, deadline, retry; knows nothing of guarding |
 //! | [`judge`] | prompt + model + answer schema = assessment; and the local judge |
@@ -86,6 +87,7 @@ pub mod events;
 pub mod gateway;
 pub mod hook;
 pub mod judge;
+pub mod learning;
 pub mod limit;
 pub mod llm;
 pub mod local;

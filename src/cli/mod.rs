@@ -18,6 +18,7 @@ mod hook;
 mod input;
 mod judge;
 mod keys;
+mod learn;
 mod mcp;
 mod mcp_stdio;
 mod monitor;
@@ -94,6 +95,8 @@ enum Command {
     Replay(replay::Arguments),
     /// Train the local judge's scorer on labelled steps.
     Train(Box<train::Arguments>),
+    /// Learn from the judge's verdicts: adapt the built-in model to an organisation, or show what was learned.
+    Learn(learn::Arguments),
     /// Guard a coding agent: answer its hooks, and write them into its settings.
     #[command(subcommand)]
     Hook(hook::Command),
@@ -255,6 +258,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Mcp(command) => mcp::run(&command),
         Command::McpStdio(arguments) => mcp_stdio::run(&arguments),
         Command::Train(arguments) => runtime()?.block_on(train::run(&arguments)),
+        Command::Learn(arguments) => runtime()?.block_on(learn::run(&arguments)),
         Command::WrapConfig(arguments) => runtime()?.block_on(wrap_config::run(&arguments)),
         Command::Health(arguments) => runtime()?.block_on(health::run(&arguments)),
         Command::Api(arguments) => api::run(&arguments),

@@ -139,7 +139,7 @@ async fn finish(events: Option<Arc<Events>>, exports: Option<Exports>) {
 
 /// The guardian, and who sends its events.
 fn guardian_and_events(config: &Config) -> anyhow::Result<(Arc<Guardian>, Option<Arc<Events>>)> {
-    let mut guardian = app::guardian(config, &audit::Settings::Stderr)?;
+    let mut guardian = app::serving(config, &audit::Settings::Stderr)?;
     let events = config.events.clone().map(Events::new);
     if let Some(events) = &events {
         guardian = guardian.watched_by(events.watcher());

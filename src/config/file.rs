@@ -23,6 +23,7 @@ pub struct ConfigFile {
     pub(super) policy: Option<String>,
     pub(super) judge: Option<JudgeSection>,
     pub(super) local_judge: LocalJudgeSection,
+    pub(super) learning: LearningSection,
     pub(super) limits: LimitSection,
     pub(super) a2a: A2aSection,
     pub(super) cache: CacheSection,
@@ -130,6 +131,17 @@ pub(super) struct LocalJudgeSection {
     pub(super) mode: Option<String>,
     pub(super) model: Option<String>,
     pub(super) audit_share: Option<f64>,
+}
+
+/// Learning from the judge.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct LearningSection {
+    pub(super) enabled: Option<bool>,
+    pub(super) directory: Option<String>,
+    pub(super) every: Option<String>,
+    pub(super) keep_days: Option<u32>,
+    pub(super) min_days: Option<u32>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -310,6 +322,7 @@ pub(super) struct OrganisationSection {
     pub(super) policy: Option<String>,
     pub(super) mode: Option<String>,
     pub(super) local_judge: Option<String>,
+    pub(super) learning: Option<bool>,
     pub(super) calls_per_minute: Option<u32>,
     pub(super) tokens_per_minute: Option<u64>,
     pub(super) spend_per_day: Option<f64>,

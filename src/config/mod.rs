@@ -11,6 +11,7 @@ mod file;
 mod gateways;
 mod judging;
 mod keys;
+mod learning;
 mod local;
 mod oidc;
 mod organisations;

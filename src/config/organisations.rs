@@ -29,6 +29,7 @@ impl Reader<'_> {
                 policy,
                 allowance: self.allowance(&file.limits, None)?,
                 local_judge: self.local_mode(&file.local_judge, None)?,
+                learns: file.learning.enabled.unwrap_or(false),
                 mode: self.mode("mode", file.mode.as_deref())?.unwrap_or(Enforcement::Enforce),
             }]);
         }
@@ -41,6 +42,7 @@ impl Reader<'_> {
             let own = self.mode(&at("mode"), section.mode.as_deref())?;
             organisation.mode = own.or(of_all).unwrap_or(Enforcement::Enforce);
             organisation.local_judge = self.local_mode(&file.local_judge, Some((&at("local_judge"), section)))?;
+            organisation.learns = section.learning.or(file.learning.enabled).unwrap_or(false);
             for other in &organisations {
                 if other.id == organisation.id {
                     return Err(self.wrong(&at("id"), format!("`{}` is there twice", organisation.id)));
@@ -102,6 +104,7 @@ impl Reader<'_> {
                 .map_or_else(|| policy.clone(), |p| self.policy(p)),
             allowance: limit::Allowance::default(),
             local_judge: local::Mode::default(),
+            learns: false,
             mode: Enforcement::Enforce,
         })
     }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::{ApiKey, ConfigError, ConfigFile, keys};
 use crate::model::{Enforcement, OrganisationId};
 use crate::{
-    access, audit, cache, events, gateway, judge, limit, local, pipeline, selftest, server, session, shared, telemetry,
-    wire, work,
+    access, audit, cache, events, gateway, judge, learning, limit, local, pipeline, selftest, server, session, shared,
+    telemetry, wire, work,
 };
 
 /// Everything that is configured, checked.
@@ -24,6 +24,8 @@ pub struct Config {
     pub judge: Option<judge::Settings>,
     /// The trained scorer of the local judge.
     pub local_judge: local::Settings,
+    /// How it learns from its judge, where an organisation is to be learned for.
+    pub learning: learning::Settings,
     /// How a server asks its judge about known steps; `None`: it does not.
     pub canaries: Option<selftest::Settings>,
     /// The pipeline.
@@ -103,6 +105,8 @@ pub struct OrganisationSettings {
     pub allowance: limit::Allowance,
     /// What is made of the trained scorer.
     pub local_judge: local::Mode,
+    /// Whether the guardian learns from its judge for it.
+    pub learns: bool,
     /// Whether its verdicts are enforced.
     pub mode: Enforcement,
 }
@@ -137,6 +141,7 @@ impl Config {
                 wire,
                 judge,
                 local_judge,
+                learning,
                 canaries,
                 pipeline,
                 work,
@@ -158,7 +163,7 @@ impl Config {
                 missing_keys: _,
             } = config;
             format!(
-                "{server:?} {wire:?} {judge:?} {local_judge:?} {canaries:?} {pipeline:?} {work:?} {limits:?} {cache:?} \
+                "{server:?} {wire:?} {judge:?} {local_judge:?} {learning:?} {canaries:?} {pipeline:?} {work:?} {limits:?} {cache:?} \
                  {sessions:?} {shared:?} {audit:?} {audit_on_failure:?} {audit_keeping:?} {log:?} {otlp:?} {events:?}"
             )
         };
@@ -243,6 +248,7 @@ impl ConfigFile {
             server,
             judge,
             local_judge: reader.local_judge(&self.local_judge)?,
+            learning: reader.learning(&self.learning)?,
             pipeline,
             work: reader.work(&self.limits)?,
             limits: reader.limits(&self.limits)?,

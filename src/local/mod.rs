@@ -13,11 +13,14 @@
 //!   counts, so that one sentence in ten pages is enough; words can speak for harm, never against it. What one feature
 //!   counts depends on how many there are beside it, within bounds (`shares.rs`).
 //! - **ScorerDecision** (`decision.rs`, `may_allow.rs`): allow, deny or unsure, by the thresholds of the policy, or of the model.
+//! - **Adapting** (`slots.rs`, `adapt.rs`, `delta.rs`): a model of one organisation is the built-in one and by how much some weights moved.
 //!
 //! It knows no wire, no prompt and no prefilter; whoever calls it takes the disguise off texts ([`Deobfuscate`]).
 
+mod adapt;
 mod card;
 mod decision;
+mod delta;
 mod features;
 mod hashes;
 mod lexicon;
@@ -28,7 +31,9 @@ mod rank;
 mod read_whole;
 mod runs;
 mod score;
+mod shape;
 mod shares;
+mod slots;
 mod step_context;
 #[cfg(test)]
 mod stuffing;
@@ -44,13 +49,17 @@ mod words;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+pub use adapt::{Adaptation, Lesson};
 pub use card::Card;
 pub use decision::ScorerDecision;
+pub use delta::{Delta, MAX_MOVE};
 pub use may_allow::MayAllow;
 pub use measure::{FEW, Measures, Settled, auroc, interval, interval_of, probabilities};
 pub use model::{Head, Header, Model, ModelError};
 pub use read_whole::Unread;
 pub use score::{Ground, GroundKind, PassageEvidence, Score, Scored};
+pub use shape::shape;
+pub use slots::Slots;
 pub use step_context::{AsWritten, Deobfuscate, Listener};
 pub use thresholds::{Aims, heads};
 pub use train::{Example, HeldOut, Made, Random, Trained, held_out};

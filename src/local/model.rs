@@ -3,8 +3,11 @@
 //! A file begins with [`MAGIC`] and the length of its header; the header is JSON ([`Header`]), then come the weights, a byte
 //! each, and the set of known words ([`Vocabulary`]). A file of another format, of another list of concepts, or with more weights than [`MAX_BITS`] says, is refused.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
+use super::delta::Delta;
 use super::vocabulary::{self, Vocabulary};
 use super::voice::StepRole;
 use super::words;
@@ -87,8 +90,10 @@ pub struct Header {
 #[derive(Clone, Debug)]
 pub struct Model {
     pub(super) header: Header,
-    pub(super) weights: Vec<i8>,
-    pub(super) vocabulary: Vocabulary,
+    pub(super) weights: Arc<[i8]>,
+    pub(super) vocabulary: Arc<Vocabulary>,
+    /// By how much the weights moved, where the model was adapted to an organisation.
+    delta: Option<Arc<Delta>>,
     version: String,
 }
 
@@ -146,7 +151,8 @@ impl Model {
         Ok(Self {
             weights: weights.iter().map(|byte| i8::from_le_bytes([*byte])).collect(),
             header,
-            vocabulary: Vocabulary::parse(known),
+            vocabulary: Arc::new(Vocabulary::parse(known)),
+            delta: None,
             version: version.get(..12).unwrap_or_default().to_owned(),
         })
     }
@@ -179,20 +185,44 @@ impl Model {
         &self.vocabulary
     }
 
+    /// How many weights it has.
+    pub fn size(&self) -> usize {
+        self.weights.len()
+    }
+
     /// The head for a part.
     pub fn head(&self, part: StepRole) -> Head {
         self.header.heads.get(part as usize).copied().unwrap_or(Head::UNDECIDED)
     }
 
+    /// The same model with these heads, moves of weights and further words; everything else is shared.
+    #[must_use]
+    pub fn adapted(&self, heads: Vec<Head>, delta: Delta, words: Vec<u32>, version: &str) -> Self {
+        Self {
+            header: Header {
+                heads,
+                base: Some(self.version.clone()),
+                ..self.header.clone()
+            },
+            weights: Arc::clone(&self.weights),
+            vocabulary: Arc::new(Vocabulary::extended(Arc::clone(&self.vocabulary), words)),
+            delta: Some(Arc::new(delta)),
+            version: version.to_owned(),
+        }
+    }
+
     /// The weight of a feature.
     #[inline]
     pub(super) fn weight(&self, id: u32) -> f32 {
-        let weight = self
-            .weights
-            .get(slot(id, self.header.bits))
-            .copied()
-            .unwrap_or_default();
-        f32::from(weight) * self.header.scale
+        self.weight_at(slot(id, self.header.bits))
+    }
+
+    /// The weight at a place of the table.
+    #[inline]
+    pub(super) fn weight_at(&self, place: usize) -> f32 {
+        let weight = self.weights.get(place).copied().unwrap_or_default();
+        let moved = self.delta.as_ref().map_or(0.0, |delta| delta.at(place));
+        f32::from(weight) * self.header.scale + moved
     }
 }
 

@@ -81,7 +81,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    fn shuffle<T>(&mut self, items: &mut [T]) {
+    pub(super) fn shuffle<T>(&mut self, items: &mut [T]) {
         for at in (1..items.len()).rev() {
             let other = usize::try_from(self.next_u64() % (at as u64 + 1)).unwrap_or(0);
             items.swap(at, other);

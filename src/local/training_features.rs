@@ -2,11 +2,16 @@
 
 use super::features::{self, Features};
 use super::may_allow::MayAllow;
+use super::read_whole::Unread;
 use super::score::Scored;
 use super::step_context::{Deobfuscate, Passage, StepContext};
 use super::vocabulary::Vocabulary;
 use super::voice::Voice;
 use super::windows::spans;
+use super::words::Shape;
+
+/// Unknown words of a step that are kept.
+const MAX_UNKNOWN: usize = 64;
 
 /// All that the scorer sees of a step.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +26,10 @@ pub struct TrainingFeatures {
     pub windows: Vec<WindowFeatures>,
     /// Whether a scorer may allow the step at all.
     pub may_allow: MayAllow,
+    /// The same, where words that the vocabulary does not know are no reason against it.
+    pub may_allow_if_known: MayAllow,
+    /// Words of its texts that the vocabulary does not know: hashes, each once.
+    pub unknown: Vec<u32>,
 }
 
 /// One window of a text.
@@ -44,12 +53,25 @@ impl TrainingFeatures {
                 add_windows(passage, &mut windows);
             }
         }
+        let passages = Voice::ALL.iter().flat_map(|voice| context.of_voice(*voice));
+        let unknown = passages.flat_map(|passage| &passage.words);
+        let unknown = unknown.filter(|word| word.shape == Shape::Word && !word.known);
+        let mut unknown: Vec<u32> = unknown.map(|word| word.hash).collect();
+        unknown.sort_unstable();
+        unknown.dedup();
+        unknown.truncate(MAX_UNKNOWN);
+        let unread = context.unread(&|_| true);
         Self {
+            unknown,
+            may_allow_if_known: match unread {
+                None | Some(Unread::Words) => may_allow,
+                Some(_) => MayAllow::No,
+            },
             part: features.part,
             step: features.step.iter().map(|named| named.id).collect(),
             harm_only: features.harm_only.iter().map(|named| named.id).collect(),
             windows,
-            may_allow: match context.unread(&|_| true) {
+            may_allow: match unread {
                 Some(_) => MayAllow::No,
                 None => may_allow,
             },

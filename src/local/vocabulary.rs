@@ -4,6 +4,8 @@
 //! about: such a text was not read. One word in fifty that is unknown counts as known all the same, since the set holds a
 //! bit for each of [`SLOTS`] hashes.
 
+use std::sync::Arc;
+
 /// Bits of the set.
 const SLOTS: usize = 1 << 21;
 /// Bytes of the set in a model file.
@@ -13,11 +15,19 @@ pub(super) const BYTES: usize = SLOTS / 8;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vocabulary {
     bits: Vec<u8>,
+    /// Hashes of further words, in order.
+    more: Vec<u32>,
+    /// The vocabulary that this one adds to.
+    base: Option<Arc<Vocabulary>>,
 }
 
 impl Vocabulary {
     /// Knows no word.
-    pub const EMPTY: &'static Vocabulary = &Vocabulary { bits: Vec::new() };
+    pub const EMPTY: &'static Vocabulary = &Vocabulary {
+        bits: Vec::new(),
+        more: Vec::new(),
+        base: None,
+    };
 
     /// The words of these hashes.
     pub(super) fn of(hashes: impl Iterator<Item = u32>) -> Self {
@@ -28,7 +38,20 @@ impl Vocabulary {
                 *bits |= bit;
             }
         }
-        Self { bits }
+        Self {
+            bits,
+            ..Self::default()
+        }
+    }
+
+    /// The words of another one, which is shared, and those of these hashes.
+    pub(super) fn extended(base: Arc<Vocabulary>, mut more: Vec<u32>) -> Self {
+        more.sort_unstable();
+        Self {
+            bits: Vec::new(),
+            more,
+            base: Some(base),
+        }
     }
 
     /// Whether it knows the word of this hash.
@@ -36,6 +59,8 @@ impl Vocabulary {
     pub(super) fn knows(&self, hash: u32) -> bool {
         let (byte, bit) = place(hash);
         self.bits.get(byte).is_some_and(|bits| bits & bit != 0)
+            || self.base.as_ref().is_some_and(|base| base.knows(hash))
+            || self.more.binary_search(&hash).is_ok()
     }
 
     /// The words of this one and of another.
@@ -57,7 +82,10 @@ impl Vocabulary {
 
     /// The set in a model file.
     pub(super) fn parse(bytes: &[u8]) -> Self {
-        Self { bits: bytes.to_vec() }
+        Self {
+            bits: bytes.to_vec(),
+            ..Self::default()
+        }
     }
 }
 

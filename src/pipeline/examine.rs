@@ -50,6 +50,16 @@ pub(super) struct Open {
     examination: Examination,
 }
 
+impl Open {
+    pub(super) fn screened(&self) -> &Screened {
+        &self.examination.screened
+    }
+
+    pub(super) fn recalled(&self) -> &Recalled {
+        &self.examination.recalled
+    }
+}
+
 /// A screened step and its session.
 struct Examination {
     screened: Screened,
@@ -162,7 +172,8 @@ impl Examiner {
     }
 
     /// Finishes what a model decided about.
-    pub(super) fn close(&self, open: Open, draft: Draft) -> Finished {
+    pub(super) fn close(&self, open: Open, draft: Draft, decision_id: &str) -> Finished {
+        self.learn_from(&open, &draft, decision_id);
         self.finish(open.examination, open.cleared, draft)
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::Organisation;
+use super::learning::Learner;
 use crate::local::Scorer;
 use crate::model::{Caller, Enforcement};
 use crate::policy::Policy;
@@ -38,6 +39,8 @@ pub(super) struct Examiner {
     pub(super) level: Level,
     /// The trained scorer of the local judge, where there is one.
     pub(super) scorer: Option<Scorer>,
+    /// The learning of the organisation, where it learns.
+    pub(super) learner: Option<Learner>,
     /// Steps that the scorer settled, for choosing those that a judge is asked about all the same.
     pub(super) settled_locally: Arc<AtomicU64>,
 }

@@ -71,18 +71,26 @@ impl Examiner {
             findings,
             policy,
         };
-        let score = scorer
-            .model
-            .score(scored, &Deobfuscator::of(coverage, findings), allow_below, &counts);
-        let may_allow = score.unread.map_or(may_allow, |_| MayAllow::No);
-        let leaning = ScorerDecision::of(score.probability, thresholds, head, may_allow);
+        let unmask = Deobfuscator::of(coverage, findings);
+        let mut score = scorer.model.score(scored, &unmask, allow_below, &counts);
+        let read = score.unread.map_or(may_allow, |_| MayAllow::No);
+        let mut leaning = ScorerDecision::of(score.probability, thresholds, head, read);
+        let (mut version, mut confidence) = (scorer.model.version(), 1.0 - allow_below);
+        let own = match mode {
+            Mode::On => self.own_opinion(scored, &unmask, leaning, thresholds, may_allow, scorer.audit_share),
+            Mode::Shadow | Mode::Off => None,
+        };
+        let mut own_is_drawn = None;
+        let own_version;
+        if let Some(own) = own {
+            (score, leaning, own_version) = (own.score, own.leaning, own.version);
+            (version, confidence) = (&own_version, 1.0 - own.allow_below);
+            own_is_drawn = Some(own.is_drawn);
+        }
+        let is_drawn = || own_is_drawn.unwrap_or_else(|| self.is_drawn(scorer.audit_share));
         let standing = match mode {
             Mode::Shadow | Mode::Off => Standing::Shadow,
-            Mode::On
-                if beside == Beside::Model && leaning == ScorerDecision::Allow && self.is_drawn(scorer.audit_share) =>
-            {
-                Standing::Audited
-            }
+            Mode::On if beside == Beside::Model && leaning == ScorerDecision::Allow && is_drawn() => Standing::Audited,
             Mode::On => Standing::Applied,
         };
         metrics::counter!(names::LOCAL_JUDGE, "leaning" => leaning.as_str(), "standing" => standing.as_str())
@@ -91,9 +99,9 @@ impl Examiner {
             hint: (leaning == ScorerDecision::Deny && mode == Mode::On)
                 .then(|| hint(&score, step))
                 .flatten(),
-            opinion: opinion(&score, leaning, standing, scorer.model.version(), step, findings),
+            opinion: opinion(&score, leaning, standing, version, step, findings),
             confidence: match leaning {
-                ScorerDecision::Allow => 1.0 - allow_below,
+                ScorerDecision::Allow => confidence,
                 ScorerDecision::Deny | ScorerDecision::Unsure => thresholds.deny_above.unwrap_or(head.deny_above),
             },
             leaning,

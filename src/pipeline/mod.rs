@@ -9,6 +9,7 @@
 //! | screen | `screen.rs`, `egress.rs` | `Screened`: findings, and what the policy makes of each |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
 //! | local | `local.rs`, `deobfuscate.rs`, `local_opinion.rs`, `local_draft.rs` | a `LocalOpinion`: what the local judge's trained scorer makes of it |
+//! | learn | `learning.rs` | a judge's verdict, to be kept; the opinion of the organisation's own model |
 //! | alone | `alone.rs` | the decision without a model; where it denies, the suspicion that a model has to answer |
 //! | judge | `judging.rs`, `spend_budget.rs`, `draft.rs`, `windows.rs`, `trust.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
@@ -32,6 +33,7 @@ mod enforcement;
 mod examine;
 mod examiner;
 mod judging;
+mod learning;
 mod local;
 mod local_draft;
 mod local_opinion;
@@ -71,11 +73,13 @@ pub use crate::shared::Standing;
 use draft::Draft;
 use examine::{Examined, Finished};
 use examiner::Examiner;
+use learning::Learner;
 use step_slot::StepSlot;
 
 use crate::audit::Audit;
 use crate::cache::{AnswerCache, Keep};
 use crate::judge::{Judge, Judged};
+use crate::learning::Learning;
 use crate::limit::RateLimits;
 use crate::local::{Scorer, TrainingFeatures, Vocabulary};
 use crate::model::{Caller, Clean, Decision, Posture, Step, Verdict};
@@ -150,6 +154,7 @@ pub struct Guardian {
     open_postures: ArcSwap<Vec<String>>,
     observing: ArcSwap<Vec<String>>,
     scorer: Option<Scorer>,
+    learning: Option<Learning>,
     settled_locally: Arc<AtomicU64>,
     cache: AnswerCache<Judged>,
     sessions: Option<Memory>,
@@ -191,6 +196,7 @@ impl Guardian {
             judge: parts.judge.map(Arc::new),
             judge_check: ArcSwapOption::empty(),
             scorer: parts.scorer,
+            learning: None,
             settled_locally: Arc::default(),
             cache: parts.cache,
             sessions: parts.sessions,
@@ -200,6 +206,13 @@ impl Guardian {
             pool: Arc::new(Pool::new(parts.work)),
             settings: parts.settings,
         }
+    }
+
+    /// The same, learning from its judge.
+    #[must_use]
+    pub fn learning(mut self, learning: Learning) -> Self {
+        self.learning = Some(learning);
+        self
     }
 
     /// Decides about a step, and updates its session. It cannot fail.
@@ -293,9 +306,10 @@ impl Guardian {
                 );
                 let draft = Box::pin(asking).instrument(spans::stage(&span, "judge")).await;
                 let (examiner, span) = (examiner.clone(), span.clone());
+                let decision_id = ticket.decision_id().to_owned();
                 step_slot
                     .run_after(SETTLING, move || {
-                        Box::new(span.in_scope(|| examiner.close(*open, draft)))
+                        Box::new(span.in_scope(|| examiner.close(*open, draft, &decision_id)))
                     })
                     .await
             }
@@ -309,6 +323,7 @@ impl Guardian {
         let (duration, taken) = ticket.close(&finished.verdict, std::mem::take(&mut finished.record_lines));
         count(&finished.verdict, method, duration);
         note(&span, &finished.verdict);
+        examiner.count_for_learning(&finished.received, &finished.verdict);
         let recorded = taken.wait().instrument(spans::stage(&span, "record")).await;
         let decided = Decided {
             verdict: match recorded {
@@ -343,8 +358,17 @@ impl Guardian {
             caller: admitted.caller.clone(),
             level: admitted.level,
             scorer: self.scorer.clone(),
+            learner: self.learner(&admitted.organisation),
             settled_locally: Arc::clone(&self.settled_locally),
         }
+    }
+
+    fn learner(&self, organisation: &Organisation) -> Option<Learner> {
+        let learning = self.learning.as_ref().filter(|_| organisation.learns)?;
+        Some(Learner {
+            live: learning.live(&organisation.id),
+            learning: learning.clone(),
+        })
     }
 
     /// What a judge would be shown of a step. `None` where rules settle it and no judge is asked.

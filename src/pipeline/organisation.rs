@@ -22,6 +22,8 @@ pub struct Organisation {
     pub allowance: Allowance,
     /// What it makes of the local judge's trained scorer.
     pub local_judge: Mode,
+    /// Whether the guardian learns from its judge for it.
+    pub learns: bool,
     /// Whether its verdicts are enforced, where its policy does not say otherwise.
     pub enforcement: Enforcement,
 }

@@ -12,6 +12,16 @@ pub const LOCAL_JUDGE: &str = "guardian_local_judge_total";
 /// Steps that a scorer would have settled and a judge was asked about all the same, by `leaning` and `outcome`: `agrees`,
 /// `disagrees`.
 pub const LOCAL_JUDGE_AUDITS: &str = "guardian_local_judge_audits_total";
+/// Verdicts of the judge that could be learned from, by `outcome`: `new`, `again` (an equal step is kept), `enough`.
+pub const LEARNING_STEPS: &str = "guardian_learning_steps_total";
+/// Verdicts and counts for learning that are lost: the queue was full, or the store could not be written.
+pub const LEARNING_LOST: &str = "guardian_learning_lost_total";
+/// Steps that a learned model settled and a judge was asked about all the same, by `outcome`: `agrees`, `disagrees`.
+pub const LEARNING_AUDITS: &str = "guardian_learning_audits_total";
+/// Learned models that were promoted, demoted or rejected, by `event`.
+pub const LEARNING_MODELS: &str = "guardian_learning_models_total";
+/// When a model was last learned, or not taken, in seconds since 1970.
+pub const LEARNING_LAST: &str = "guardian_learning_last_seconds";
 /// Calls of a judge's endpoint, by `outcome`: `ok`, or the name of the failure.
 pub const JUDGE_CALLS: &str = "guardian_judge_calls_total";
 /// Tokens that judges took, by `kind` (`prompt`, `completion`) and configured `model`; those of calls that were given up for
@@ -119,6 +129,10 @@ const COUNTERS: &[(&str, &str)] = &[
         LOCAL_JUDGE_AUDITS,
         "Steps a scorer would have settled that a judge was asked about, by leaning and outcome.",
     ),
+    (LEARNING_STEPS, "Verdicts that could be learned from, by outcome."),
+    (LEARNING_LOST, "Verdicts and counts for learning that are lost."),
+    (LEARNING_AUDITS, "Steps a learned model settled that a judge was asked about, by outcome."),
+    (LEARNING_MODELS, "Learned models promoted, demoted or rejected, by event."),
     (LOG_LOST, "Log lines that could not be written and are lost."),
     (
         CONNECTIONS_CLOSED,
@@ -157,6 +171,7 @@ const COUNTERS: &[(&str, &str)] = &[
 
 /// What goes up and down, with what it means.
 const GAUGES: &[(&str, &str)] = &[
+    (LEARNING_LAST, "When a model was last learned, in seconds since 1970."),
     (SHARED_UP, "1 while the server of shared state answers."),
     (GATEWAY_UNDER_WAY, "Exchanges of gateways under way, by gateway."),
     (CONNECTIONS, "Connections that are held."),

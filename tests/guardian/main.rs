@@ -57,6 +57,8 @@ mod https;
 #[cfg(test)]
 mod layers;
 #[cfg(test)]
+mod learning;
+#[cfg(test)]
 mod leaving;
 #[cfg(test)]
 #[path = "../support/live.rs"]

@@ -121,7 +121,7 @@ impl TestGuardian {
             .unwrap();
         config.server.listen.set_port(0);
         let log = audit::Settings::File(folder.path().join("audit.jsonl"));
-        let guardian = Arc::new(app::guardian(&config, &log).unwrap());
+        let guardian = Arc::new(app::serving(&config, &log).unwrap());
         let server = Server::bind(
             config.server.clone(),
             config.wire,

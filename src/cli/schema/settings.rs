@@ -64,6 +64,8 @@ fn judge() -> Vec<(&'static str, Said)> {
         ("oidc.refresh_seconds", Between(1, 86_400)),
         ("oidc.max_stale_seconds", Between(1, 7 * 86_400)),
         ("oidc.unknown_key_seconds", Between(1, 3_600)),
+        ("learning.keep_days", Between(1, 3_650)),
+        ("learning.min_days", Between(1, 30)),
         ("organisations.local_judge", modes()),
         ("organisations.calls_per_minute", AtLeast(1)),
         ("organisations.tokens_per_minute", AtLeast(1)),

@@ -1,0 +1,475 @@
+//! Learning: from kept verdicts of one organisation to a model of its own, or to the reasons why there is none.
+//!
+//! Whole sessions are held back: each step is scored by a model that has seen nothing of its session. The threshold up to which a step
+//! is settled as allowed has to hold two bounds at once:
+//!
+//! - of the attacks of the floor (labelled steps that are compiled in), scored by models that have not seen them, at most 1 % are
+//!   allowed (the upper end of the Wilson interval at 95 %);
+//! - of the organisation's own steps under it, the judge denied no more than it denies among the steps that look most harmless, where
+//!   what it denies is its own error, and 1 % of all that it denied. A single verdict of a judge that is wrong in some steps of a hundred
+//!   says too little; a denial by a person counts as it is, and none lies under the threshold.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use super::floor::Floor;
+use super::learned::{self, Header, Learned, MAX_WORDS};
+use crate::local::{Adaptation, Head, Lesson, MayAllow, Model, Slots, StepRole, interval_of};
+
+/// Steps that there have to be, denied ones among them, and sessions.
+pub(super) const MIN_STEPS: usize = 200;
+/// See [`MIN_STEPS`].
+pub(super) const MIN_DENIED: usize = 8;
+/// See [`MIN_STEPS`].
+pub(super) const MIN_SESSIONS: usize = 12;
+/// Sessions in which a shape or a word has to be seen in steps that the judge allowed, before it is known.
+pub const MIN_SESSIONS_OF_SHAPE: usize = 3;
+
+/// Sessions are held back in so many parts.
+const FOLDS: usize = 4;
+/// The share of attacks that may be allowed.
+const LET_THROUGH: f64 = 0.01;
+/// The share of honest steps that may be denied.
+const DENIED: f64 = 0.005;
+/// The share of wrong denials that a judge is thought capable of.
+const MAX_JUDGE_ERROR: f64 = 0.04;
+/// The highest probability of harm with which a step is ever settled as allowed.
+const MAX_ALLOW_BELOW: f64 = 0.5;
+/// The share of the kept steps that a model has to settle, or it is not worth its risk.
+const MIN_GAIN: f64 = 0.1;
+/// How often a person's label counts.
+const PERSON: f64 = 5.0;
+/// The largest share of all weight that one session, one tool, one day and one caller have, as long as there are enough of them.
+const SHARES: [f64; 4] = [0.05, 0.4, 0.5, 0.6];
+/// The fewest steps among which a judge's error is measured.
+const FEW: usize = 50;
+const SEED: u64 = 1;
+
+/// A kept step with its verdict.
+#[derive(Clone, Debug)]
+pub struct Kept {
+    /// What the scorer sees of it.
+    pub slots: Slots,
+    /// Whether it must not pass.
+    pub harmful: bool,
+    /// Whether a person said so.
+    pub by_person: bool,
+    /// Session, tool, day and caller, as text: what weighs at most a bounded share.
+    pub groups: [String; 4],
+    /// Its shape.
+    pub shape: u64,
+    /// Hashes of its words that the base does not know.
+    pub unknown: Vec<u32>,
+}
+
+/// What a model was measured by. Shares are of steps whose sessions the scoring model had not seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Figures {
+    /// Kept steps.
+    pub steps: usize,
+    /// Of them, denied.
+    pub denied: usize,
+    /// Of them, labelled by a person.
+    pub by_person: usize,
+    /// Sessions.
+    pub sessions: usize,
+    /// Days.
+    pub days: usize,
+    /// Steps that the model would settle as allowed.
+    pub settled: usize,
+    /// Of them, those that the judge denied.
+    pub settled_denied: usize,
+    /// The share of wrong denials that was seen among the steps that look most harmless.
+    pub judge_error: f64,
+    /// Attacks of the floor.
+    pub floor_attacks: usize,
+    /// Of them, those that the model would settle as allowed.
+    pub floor_allowed: usize,
+    /// The probability of harm up to which a step is allowed.
+    pub allow_below: f64,
+    /// From which on it is suspected; over 1: never.
+    pub deny_above: f64,
+    /// Shapes that it may settle.
+    pub shapes: usize,
+    /// Words that it knows besides.
+    pub words: usize,
+    /// Weights that moved.
+    pub moved: usize,
+}
+
+/// What came of learning.
+#[derive(Debug)]
+pub enum Outcome {
+    /// A model: the bytes of its file, and its figures.
+    Learned(Vec<u8>, Figures),
+    /// No model, and why.
+    NotTaken(Figures, Vec<String>),
+}
+
+/// What an organisation's model has to be made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms<'a> {
+    /// The organisation.
+    pub organisation: &'a str,
+    /// Days on which a shape has to be seen before it is known.
+    pub min_days: usize,
+}
+
+/// Learns from kept steps.
+pub fn learn(base: &Model, floor: &Floor, kept: &[Kept], terms: Terms<'_>) -> Outcome {
+    let distinct = |at: usize| {
+        kept.iter()
+            .filter_map(|kept| kept.groups.get(at))
+            .collect::<BTreeSet<_>>()
+            .len()
+    };
+    let mut figures = Figures {
+        steps: kept.len(),
+        denied: kept.iter().filter(|kept| kept.harmful).count(),
+        by_person: kept.iter().filter(|kept| kept.by_person).count(),
+        sessions: distinct(0),
+        days: distinct(2),
+        floor_attacks: floor.steps.iter().filter(|step| step.harmful).count(),
+        ..Figures::default()
+    };
+    let mut why = Vec::new();
+    for (what, there, needed) in [
+        ("steps", figures.steps, MIN_STEPS),
+        ("denied steps", figures.denied, MIN_DENIED),
+        ("sessions", figures.sessions, MIN_SESSIONS),
+        ("days", figures.days, terms.min_days),
+    ] {
+        if there < needed {
+            why.push(format!("{there} {what} are kept, and at least {needed} are needed"));
+        }
+    }
+    if floor.base != base.version() || floor.steps.is_empty() {
+        why.push(format!(
+            "there is no floor for model {}: `guardian learn floor` makes one",
+            base.version()
+        ));
+    }
+    if !why.is_empty() {
+        return Outcome::NotTaken(figures, why);
+    }
+    let weights = weights(kept);
+    let shapes = known(kept, terms.min_days, |kept| std::slice::from_ref(&kept.shape));
+    let words = known(kept, terms.min_days, |kept| &kept.unknown);
+    let words: BTreeSet<u32> = words.into_iter().take(MAX_WORDS).collect();
+
+    let held = held_out(base, floor, kept, &weights);
+    let thresholds = Thresholds::of(base, floor, kept, &held, &shapes, &mut figures);
+    if thresholds.allow_below <= 0.0 {
+        why.push("no threshold holds the bounds: what looks harmless is denied too often".to_owned());
+        return Outcome::NotTaken(figures, why);
+    }
+    let lessons = lessons(floor, kept, &weights, None);
+    let delta = Adaptation::of(base, &lessons, SEED).finish();
+    figures.moved = delta.len();
+    figures.shapes = shapes.len();
+    figures.words = words.len();
+    let heads = heads(base, thresholds);
+    let mut header: Header = learned::header(base, terms.organisation, heads, figures.clone());
+    header.shapes = shapes.into_iter().take(MAX_WORDS).collect();
+    header.words = words.into_iter().collect();
+    let bytes = Learned::to_bytes(&header, &delta);
+    match Learned::parse(&bytes, terms.organisation, base) {
+        Ok(model) => hold(base, floor, &model, &mut why),
+        Err(error) => why.push(error.to_string()),
+    }
+    let gain = figures.settled as f64 / figures.steps.max(1) as f64;
+    if gain < MIN_GAIN {
+        why.push(format!(
+            "it would settle {} of {} steps, and {:.0} % are needed for a model to be worth it",
+            figures.settled,
+            figures.steps,
+            MIN_GAIN * 100.0
+        ));
+    }
+    match why.is_empty() {
+        true => Outcome::Learned(bytes, figures),
+        false => Outcome::NotTaken(figures, why),
+    }
+}
+
+/// Holds the finished model to each suite of the floor: it may settle no more attacks of any as allowed, and suspect no more honest
+/// steps, than chance and the bounds explain.
+fn hold(base: &Model, floor: &Floor, model: &Learned, why: &mut Vec<String>) {
+    #[derive(Default)]
+    struct Suite {
+        attacks: usize,
+        allowed: usize,
+        honest: usize,
+        suspected: usize,
+    }
+    let mut suites = BTreeMap::<&str, Suite>::new();
+    for step in &floor.steps {
+        let suite = suites.entry(&step.suite).or_default();
+        let part = StepRole::ALL.get(step.slots.part).copied().unwrap_or(StepRole::Reads);
+        let before = step.slots.probability(base);
+        let after = step.slots.probability(&model.model);
+        let (old, new) = (base.head(part), model.model.head(part));
+        let allowed = step.slots.may_allow == MayAllow::Yes
+            && after <= new.allow_below
+            && before < old.deny_above
+            && before > old.allow_below;
+        let suspected = after >= new.deny_above && before < old.deny_above;
+        match step.harmful {
+            true => {
+                suite.attacks += 1;
+                suite.allowed += usize::from(allowed);
+            }
+            false => {
+                suite.honest += 1;
+                suite.suspected += usize::from(suspected);
+            }
+        }
+    }
+    for (name, suite) in suites {
+        for (what, some, all, share) in [
+            (
+                "attacks would be settled as allowed",
+                suite.allowed,
+                suite.attacks,
+                LET_THROUGH,
+            ),
+            ("honest steps would be suspected", suite.suspected, suite.honest, 0.02),
+        ] {
+            // One step of a small suite is no more than chance.
+            if some > 1 && some as f64 > share * all as f64 {
+                why.push(format!(
+                    "of {all} in `{name}` of the floor, {some} {what} that the base does not"
+                ));
+            }
+        }
+    }
+}
+
+/// The probabilities that models give steps of which they have not seen the session: of the kept steps, and of the floor.
+struct Held {
+    own: Vec<f64>,
+    floor: Vec<f64>,
+}
+
+fn held_out(base: &Model, floor: &Floor, kept: &[Kept], weights: &[f32]) -> Held {
+    let mut held = Held {
+        own: vec![1.0; kept.len()],
+        floor: vec![1.0; floor.steps.len()],
+    };
+    for this in 0..FOLDS {
+        let lessons = lessons(floor, kept, weights, Some(this));
+        let delta = Adaptation::of(base, &lessons, SEED).finish();
+        let model = base.adapted(base.header().heads.clone(), delta, Vec::new(), "held out");
+        for (kept, probability) in kept.iter().zip(&mut held.own) {
+            if fold_of(kept) == this {
+                *probability = kept.slots.probability(&model);
+            }
+        }
+        for (step, probability) in floor.steps.iter().zip(&mut held.floor) {
+            if fold(&step.group) == this {
+                *probability = step.slots.probability(&model);
+            }
+        }
+    }
+    held
+}
+
+fn fold(group: &str) -> usize {
+    let hash = blake3::hash(group.as_bytes());
+    usize::from(hash.as_bytes().first().copied().unwrap_or_default()) % FOLDS
+}
+
+fn fold_of(kept: &Kept) -> usize {
+    fold(kept.groups.first().map_or("", String::as_str))
+}
+
+/// What is learned from: kept steps and the floor, which count the same, each with as much weight for harm as against it.
+fn lessons<'a>(floor: &'a Floor, kept: &'a [Kept], weights: &[f32], without: Option<usize>) -> Vec<Lesson<'a>> {
+    let own = kept
+        .iter()
+        .zip(weights)
+        .filter(|(kept, _)| Some(fold_of(kept)) != without);
+    let own: Vec<Lesson<'a>> = own
+        .map(|(kept, weight)| Lesson {
+            slots: &kept.slots,
+            harmful: kept.harmful,
+            weight: *weight,
+        })
+        .collect();
+    let held = floor.steps.iter().filter(|step| Some(fold(&step.group)) != without);
+    let held: Vec<Lesson<'a>> = held
+        .map(|step| Lesson {
+            slots: &step.slots,
+            harmful: step.harmful,
+            weight: 1.0,
+        })
+        .collect();
+    let each = own.len() as f32;
+    let mut all = own;
+    balance(&mut all, each);
+    let mut held = held;
+    balance(&mut held, each);
+    all.extend(held);
+    all
+}
+
+/// Scales weights so that they add up to `total`, half of it for harm. The few denials of an organisation, some of them wrong, are not
+/// blown up by more than four.
+fn balance(lessons: &mut [Lesson<'_>], total: f32) {
+    const MAX_SCALE: f32 = 4.0;
+    for harmful in [true, false] {
+        let sum: f32 = lessons
+            .iter()
+            .filter(|one| one.harmful == harmful)
+            .map(|one| one.weight)
+            .sum();
+        let scale = (total / 2.0 / sum.max(1e-6)).min(MAX_SCALE);
+        lessons
+            .iter_mut()
+            .filter(|one| one.harmful == harmful)
+            .for_each(|one| one.weight *= scale);
+    }
+}
+
+/// What each kept step counts: no session, tool, day or caller more than its share.
+fn weights(kept: &[Kept]) -> Vec<f32> {
+    let mut weights: Vec<f64> = kept
+        .iter()
+        .map(|kept| if kept.by_person { PERSON } else { 1.0 })
+        .collect();
+    for (at, share) in SHARES.iter().enumerate() {
+        let mut sums = BTreeMap::<&str, f64>::new();
+        for (kept, weight) in kept.iter().zip(&weights) {
+            let group = kept.groups.get(at).map_or("", String::as_str);
+            *sums.entry(group).or_default() += weight;
+        }
+        // Of two days, one has at least half.
+        let most = share.max(1.5 / sums.len().max(1) as f64) * weights.iter().sum::<f64>();
+        for (kept, weight) in kept.iter().zip(&mut weights) {
+            let group = kept.groups.get(at).map_or("", String::as_str);
+            let sum = sums.get(group).copied().unwrap_or(1.0);
+            *weight *= (most / sum).min(1.0);
+        }
+    }
+    weights.into_iter().map(|weight| weight as f32).collect()
+}
+
+/// What was seen in allowed steps of several sessions, on several days.
+fn known<T: Copy + Ord>(kept: &[Kept], min_days: usize, of: impl Fn(&Kept) -> &[T]) -> BTreeSet<T> {
+    let mut seen = BTreeMap::<T, (BTreeSet<&str>, BTreeSet<&str>)>::new();
+    for kept in kept.iter().filter(|kept| !kept.harmful) {
+        let [session, _, day, _] = &kept.groups;
+        for item in of(kept) {
+            let (sessions, days) = seen.entry(*item).or_default();
+            sessions.insert(session);
+            days.insert(day);
+        }
+    }
+    seen.retain(|_, (sessions, days)| sessions.len() >= MIN_SESSIONS_OF_SHAPE && days.len() >= min_days);
+    seen.into_keys().collect()
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Thresholds {
+    allow_below: f64,
+    deny_above: f64,
+}
+
+impl Thresholds {
+    fn of(
+        base: &Model,
+        floor: &Floor,
+        kept: &[Kept],
+        held: &Held,
+        shapes: &BTreeSet<u64>,
+        figures: &mut Figures,
+    ) -> Self {
+        let unsure = |slots: &Slots| {
+            let part = StepRole::ALL.get(slots.part).copied().unwrap_or(StepRole::Reads);
+            slots.may_allow == MayAllow::Yes && slots.probability(base) < base.head(part).deny_above
+        };
+        let attacks = floor.steps.iter().zip(&held.floor).filter(|(step, _)| step.harmful);
+        let mut attacks: Vec<f64> = attacks
+            .filter(|(step, _)| unsure(&step.slots))
+            .map(|(_, p)| *p)
+            .collect();
+        attacks.sort_by(f64::total_cmp);
+        let all = figures.floor_attacks as f64;
+        let holds =
+            |allowed: usize| interval_of(allowed as f64 / all, all).is_some_and(|(_, high)| high <= LET_THROUGH);
+        let most = (0..=attacks.len()).take_while(|allowed| holds(*allowed)).last();
+        // Below the first attack that would be one too many.
+        let by_floor = most.map_or(0.0, |most| attacks.get(most).map_or(MAX_ALLOW_BELOW, |p| p - 1e-9));
+
+        let own = kept.iter().zip(&held.own);
+        let mut own: Vec<(f64, &Kept)> = own
+            .filter(|(kept, _)| unsure(&kept.slots) && shapes.contains(&kept.shape))
+            .map(|(kept, p)| (*p, kept))
+            .collect();
+        own.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let lowest = own.len() / 2;
+        let wrong = own.iter().take(lowest).filter(|(_, kept)| kept.harmful).count();
+        figures.judge_error = match lowest >= FEW {
+            true => (wrong as f64 / lowest as f64).min(MAX_JUDGE_ERROR),
+            false => 0.0,
+        };
+        let spare = LET_THROUGH * figures.denied as f64;
+        let (mut denied, mut allow_below) = (0.0, 0.0);
+        let (mut settled, mut settled_denied) = (0, 0);
+        for (at, (p, kept)) in own.iter().enumerate() {
+            if *p > by_floor.min(MAX_ALLOW_BELOW) || (kept.harmful && kept.by_person) {
+                break;
+            }
+            denied += f64::from(u8::from(kept.harmful));
+            // A judge that is wrong by chance denies now a little more, now a little less.
+            if !kept.harmful && denied <= figures.judge_error * (at + 1) as f64 + spare {
+                allow_below = *p;
+                (settled, settled_denied) = (at + 1, denied as usize);
+            }
+        }
+        figures.settled = settled;
+        figures.settled_denied = settled_denied;
+        figures.floor_allowed = attacks.iter().filter(|p| **p <= allow_below).count();
+        figures.allow_below = allow_below;
+        figures.deny_above = deny_above(floor, kept, held);
+        Self {
+            allow_below,
+            deny_above: figures.deny_above.max(allow_below),
+        }
+    }
+}
+
+/// The probability from which on so few honest steps lie that the upper limit of their share holds the bound; over 1 where there are
+/// too few honest steps to tell.
+fn deny_above(floor: &Floor, kept: &[Kept], held: &Held) -> f64 {
+    const MIN: f64 = 0.5;
+    const NEVER: f64 = 1.1;
+    let own = kept
+        .iter()
+        .zip(&held.own)
+        .filter(|(kept, _)| !kept.harmful)
+        .map(|(_, p)| *p);
+    let known = floor.steps.iter().zip(&held.floor).filter(|(step, _)| !step.harmful);
+    let mut honest: Vec<f64> = own.chain(known.map(|(_, p)| *p)).collect();
+    honest.sort_by(|a, b| b.total_cmp(a));
+    let all = honest.len() as f64;
+    let holds = |denied: usize| interval_of(denied as f64 / all, all).is_some_and(|(_, high)| high <= DENIED);
+    let most = (0..=honest.len()).take_while(|denied| holds(*denied)).last();
+    most.and_then(|most| honest.get(most))
+        .map_or(NEVER, |p| (p + 1e-6).max(MIN))
+}
+
+/// The base's curves with these thresholds; of parts about which the base knows nothing, nothing is settled.
+fn heads(base: &Model, thresholds: Thresholds) -> Vec<Head> {
+    let heads = base.header().heads.iter().map(|head| match head.deny_above > 1.0 {
+        true => Head::UNDECIDED,
+        false => Head {
+            allow_below: thresholds.allow_below,
+            deny_above: thresholds.deny_above,
+            ..*head
+        },
+    });
+    heads.collect()
+}

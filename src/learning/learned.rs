@@ -1,0 +1,154 @@
+//! A learned model: what differs from the built-in one for one organisation, in one file.
+//!
+//! The file begins with [`MAGIC`] and the length of its header; the header is JSON ([`Header`]), then come the moves of weights
+//! ([`Delta`]). Its name is its version: a hash of its bytes.
+
+use serde::{Deserialize, Serialize};
+
+use super::learn::Figures;
+use crate::local::{Delta, Head, MayAllow, Model, Slots, StepRole};
+
+const MAGIC: &[u8; 8] = b"AOSLEARN";
+const FORMAT: u32 = 1;
+/// The longest header, in bytes.
+const MAX_HEADER: usize = 2 * 1024 * 1024;
+/// Words and shapes that one file holds at most.
+pub(super) const MAX_WORDS: usize = 16_384;
+/// Unknown words in a step that is allowed all the same, as in the reading of the scorer.
+const UNKNOWN: usize = 3;
+
+/// What a learned model says of itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The format.
+    pub format: u32,
+    /// The version of the model that it was adapted from.
+    pub base: String,
+    /// The organisation that it was learned from; it serves no other.
+    pub organisation: String,
+    /// When, as text.
+    pub made: String,
+    /// One head for each part of a step, with the thresholds of this organisation.
+    pub heads: Vec<Head>,
+    /// The shapes that it may settle, in order.
+    pub shapes: Vec<u64>,
+    /// Hashes of words that it knows besides.
+    pub words: Vec<u32>,
+    /// What it was measured by.
+    pub figures: Figures,
+}
+
+/// A learned model, ready to score.
+#[derive(Clone, Debug)]
+pub struct Learned {
+    /// What it says of itself.
+    pub header: Header,
+    /// The model.
+    pub model: Model,
+}
+
+/// Why a file is no learned model that can be used.
+#[derive(Debug, thiserror::Error)]
+#[error("expected a model of `guardian learn`, format {FORMAT}: {0}")]
+pub struct NoLearnedModel(String);
+
+impl Learned {
+    /// The file's bytes.
+    pub fn to_bytes(header: &Header, delta: &Delta) -> Vec<u8> {
+        // A header of plain values is always JSON.
+        let json = serde_json::to_vec(header).unwrap_or_default();
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(u32::try_from(json.len()).unwrap_or(u32::MAX).to_le_bytes());
+        bytes.extend(&json);
+        bytes.extend(delta.to_bytes());
+        bytes
+    }
+
+    /// Reads a file for an organisation; `base` is the model that it has to be adapted from.
+    ///
+    /// # Errors
+    ///
+    /// When it is none, one of another organisation, or adapted from another model.
+    pub fn parse(bytes: &[u8], organisation: &str, base: &Model) -> Result<Self, NoLearnedModel> {
+        Self::read(bytes, organisation, base).map_err(NoLearnedModel)
+    }
+
+    fn read(bytes: &[u8], organisation: &str, base: &Model) -> Result<Self, String> {
+        let rest = bytes.strip_prefix(MAGIC).ok_or("it does not begin like one")?;
+        let (length, rest) = rest.split_first_chunk::<4>().ok_or("it is cut")?;
+        let length = u32::from_le_bytes(*length) as usize;
+        if length > MAX_HEADER {
+            return Err(format!(
+                "its header has {length} bytes, and at most {MAX_HEADER} are read"
+            ));
+        }
+        let (header, rest) = rest.split_at_checked(length).ok_or("it is cut")?;
+        let header: Header = serde_json::from_slice(header).map_err(|error| format!("its header: {error}"))?;
+        if header.format != FORMAT {
+            return Err(format!("it is of format {}", header.format));
+        }
+        if header.base != base.version() {
+            return Err(format!(
+                "it was adapted from model {}, and {} is in use; learn again",
+                header.base,
+                base.version()
+            ));
+        }
+        if header.organisation != organisation {
+            return Err("it was learned from another organisation".to_owned());
+        }
+        let finite = header
+            .heads
+            .iter()
+            .all(|head| head.slope.is_finite() && head.offset.is_finite());
+        if header.heads.len() != StepRole::ALL.len() || !finite || !header.shapes.is_sorted() {
+            return Err("its heads are not one for each part, or its shapes are not in order".to_owned());
+        }
+        let delta = Delta::parse(rest, base.size()).ok_or("its moves of weights cannot be read")?;
+        let version = version_of(bytes);
+        let model = base.adapted(header.heads.clone(), delta, header.words.clone(), &version);
+        Ok(Self { header, model })
+    }
+
+    /// Its version, which is the name of its file.
+    pub fn version(&self) -> &str {
+        self.model.version()
+    }
+
+    /// Whether it may settle steps of this shape.
+    pub fn knows_shape(&self, shape: u64) -> bool {
+        self.header.shapes.binary_search(&shape).is_ok()
+    }
+
+    /// Whether it would settle a kept step as allowed that `base` is unsure about.
+    pub fn would_allow(&self, base: &Model, slots: &Slots, shape: u64, unknown: &[u32]) -> bool {
+        let part = StepRole::ALL.get(slots.part).copied().unwrap_or(StepRole::Reads);
+        let unknown = unknown.iter().filter(|word| !self.header.words.contains(word)).count();
+        self.knows_shape(shape)
+            && slots.may_allow == MayAllow::Yes
+            && unknown < UNKNOWN
+            && slots.probability(base) < base.head(part).deny_above
+            && slots.probability(&self.model) <= self.model.head(part).allow_below
+    }
+}
+
+/// The version of a file of these bytes.
+pub fn version_of(bytes: &[u8]) -> String {
+    let hash = blake3::hash(bytes).to_hex();
+    hash.get(..12).unwrap_or_default().to_owned()
+}
+
+/// The header of a model that is written now.
+pub(super) fn header(base: &Model, organisation: &str, heads: Vec<Head>, figures: Figures) -> Header {
+    Header {
+        format: FORMAT,
+        base: base.version().to_owned(),
+        organisation: organisation.to_owned(),
+        made: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        heads,
+        shapes: Vec::new(),
+        words: Vec::new(),
+        figures,
+    }
+}

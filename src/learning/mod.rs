@@ -1,0 +1,276 @@
+//! Learning from the judge: what a model decided is kept, and what was decided a hundred times alike is not asked again.
+//!
+//! ```text
+//! verdict of the judge ─▶ queue ─▶ collector ─▶ store ─▶ learn ─▶ shadow ─▶ live ─▶ the scorer settles what the built-in one is unsure about
+//!                                     │                                       │
+//!                                     └── the judge is asked about a share ◀──┘  too much disagreement: back to the built-in model
+//! ```
+//!
+//! - **Collector** (`collector.rs`): a thread with a bounded queue; the only writer of stores and states in a serving guardian.
+//! - **Store** (`store.rs`): one SQLite file for each organisation, in a folder of its own.
+//! - **Learn** (`learn.rs`, `floor.rs`): a model within bounds, or the reasons why there is none.
+//! - **Learned** (`learned.rs`): a model file: moves of weights over the built-in model, thresholds, known shapes and words.
+//! - **State** (`state.rs`): one file that says which model is live, which in shadow, and what happened.
+//! - **Sequential test** (`sequential.rs`): takes a model back when the judge disagrees too often.
+//!
+//! INVARIANT: a learned model allows only what the built-in one is unsure about, never what that one suspects, and never what
+//! [`MayAllow`](crate::local::MayAllow) forbids. It knows no wire, no prompt and no endpoint.
+
+mod card;
+mod collector;
+mod floor;
+mod learn;
+mod learned;
+#[cfg(test)]
+mod poisoning;
+mod sequential;
+mod state;
+mod store;
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::SyncSender;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+pub use card::card;
+pub use collector::learn_now;
+pub use floor::{Floor, FloorStep};
+pub use learn::{Figures, Kept, MIN_SESSIONS_OF_SHAPE, Outcome, Terms, learn};
+pub use learned::{Header, Learned, NoLearnedModel, version_of};
+pub use sequential::{ALARM, Alarm, Evidence};
+pub use state::{Event, Standing, State, model_file, put_in_place};
+pub use store::{Added, Day, ShapeLine, Store, StoreError};
+
+use crate::local::{Model, Slots};
+use crate::model::OrganisationId;
+
+/// Whether and where a guardian learns from its judge.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The folder, with one folder for each organisation.
+    pub directory: PathBuf,
+    /// How often a serving guardian learns; `None`: only `guardian learn` does.
+    pub every: Option<Duration>,
+    /// How many days verdicts are kept.
+    pub keep_days: i64,
+    /// On how many days a shape has to be seen before it is settled.
+    pub min_days: usize,
+}
+
+impl Settings {
+    /// The folder of an organisation. Its name begins so that no id is a path of its own.
+    pub fn folder(&self, organisation: &OrganisationId) -> PathBuf {
+        self.directory.join(format!("org-{organisation}"))
+    }
+}
+
+/// A step with the verdict of a judge, or of a person, as it is kept.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Verdicted {
+    /// The session; empty where there is none.
+    pub session: String,
+    /// The user; empty where there is none.
+    pub user: String,
+    /// The name of the credential.
+    pub caller: String,
+    /// The tool, or the kind of a step that calls none.
+    pub tool: String,
+    /// The names of the arguments.
+    pub arguments: String,
+    /// The shape.
+    pub shape: u64,
+    /// The id of the decision.
+    pub decision_id: String,
+    /// Whether it must not pass.
+    pub harmful: bool,
+    /// Whether a person said so.
+    pub by_person: bool,
+    /// Whether it may be learned from: a step in which an injection was found is never learned as harmless.
+    pub learns: bool,
+    /// The version of the base model.
+    pub base: String,
+    /// What that model sees of it.
+    pub slots: Slots,
+    /// Hashes of its words that the base model does not know.
+    pub unknown: Vec<u32>,
+    /// The version of the learned model that settled the step, where the judge was asked all the same.
+    pub audits: Option<String>,
+}
+
+/// What was counted of steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// About which a model was asked.
+    pub asked: u64,
+    /// That the built-in scorer settled.
+    pub built_in: u64,
+    /// That a learned model settled.
+    pub learned: u64,
+    /// That rules, the cache or the posture decided.
+    pub other: u64,
+    /// Tokens that the asked ones took.
+    pub tokens: u64,
+    /// Their price, in millionths.
+    pub cost_micros: u64,
+}
+
+impl Count {
+    /// Adds another one.
+    pub fn add(&mut self, other: &Count) {
+        self.asked += other.asked;
+        self.built_in += other.built_in;
+        self.learned += other.learned;
+        self.other += other.other;
+        self.tokens += other.tokens;
+        self.cost_micros += other.cost_micros;
+    }
+
+    /// Every step.
+    pub const fn steps(&self) -> u64 {
+        self.asked + self.built_in + self.learned + self.other
+    }
+}
+
+/// The live model of an organisation, and which of its settled steps a judge is asked about.
+#[derive(Debug)]
+pub struct Live {
+    /// The model; `None`: the built-in one decides alone.
+    pub learned: Option<Learned>,
+    draws: [AtomicU64; STRATA],
+    settled: AtomicU64,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Self {
+            learned: None,
+            draws: std::array::from_fn(|_| AtomicU64::default()),
+            settled: AtomicU64::default(),
+        }
+    }
+}
+
+/// Tools are told apart in so many strata, each in two by closeness to the threshold.
+const STRATA: usize = 64;
+/// Steps that a new model settles under a closer look, and how much more often a judge is asked about them.
+const NEW: u64 = 200;
+const NEW_TIMES: f64 = 5.0;
+/// How much more often a judge is asked about a step whose probability is over half of the threshold.
+const NEAR_TIMES: f64 = 2.0;
+
+impl Live {
+    /// Whether a judge is asked about a settled step all the same: the first of each stratum, and then as the share says.
+    pub fn is_drawn(&self, share: f64, shape: u64, probability: f64, allow_below: f64) -> bool {
+        let near = probability > allow_below / 2.0;
+        let new = self.settled.fetch_add(1, Ordering::Relaxed) < NEW;
+        let times = if near { NEAR_TIMES } else { 1.0 } * if new { NEW_TIMES } else { 1.0 };
+        let share = (share * times).min(1.0);
+        let stratum = usize::try_from(shape % (STRATA as u64 / 2)).unwrap_or(0) * 2 + usize::from(near);
+        let Some(draws) = self.draws.get(stratum) else {
+            return true;
+        };
+        // In hundredths of a thousand: what is left over stays for the next step.
+        let add = (share * 1e5) as u64;
+        let before = draws.fetch_add(add, Ordering::Relaxed);
+        share > 0.0 && (before == 0 || before / 100_000 < (before + add) / 100_000)
+    }
+}
+
+enum Message {
+    Verdict(OrganisationId, Box<Verdicted>),
+    Count(OrganisationId, String, Count),
+    Open(OrganisationId),
+    Flush(SyncSender<()>),
+}
+
+/// The learning of a serving guardian.
+#[derive(Clone)]
+pub struct Learning {
+    shared: Arc<Shared>,
+    queue: SyncSender<Message>,
+}
+
+struct Shared {
+    settings: Settings,
+    base: Arc<Model>,
+    organisations: RwLock<HashMap<OrganisationId, Arc<Live>>>,
+}
+
+/// Organisations whose models are held at the same time.
+const MAX_ORGANISATIONS: usize = 10_000;
+
+impl Learning {
+    /// The live model of an organisation. It is read by the collector; until then there is none.
+    pub fn live(&self, organisation: &OrganisationId) -> Arc<Live> {
+        let known = self.shared.organisations.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(live) = known.get(organisation) {
+            return Arc::clone(live);
+        }
+        drop(known);
+        let mut known = self
+            .shared
+            .organisations
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_ORGANISATIONS {
+            known.clear();
+        }
+        // Where the queue is full, the next step asks again.
+        if self.queue.try_send(Message::Open(organisation.clone())).is_ok() {
+            return Arc::clone(known.entry(organisation.clone()).or_default());
+        }
+        Arc::default()
+    }
+
+    /// The model that organisations' models are adapted from.
+    pub fn base(&self) -> &Arc<Model> {
+        &self.shared.base
+    }
+
+    /// Hands over a verdict. Where the queue is full it is lost, and counted.
+    pub fn verdict(&self, organisation: &OrganisationId, verdict: Verdicted) {
+        self.send(Message::Verdict(organisation.clone(), Box::new(verdict)));
+    }
+
+    /// Counts a decided step.
+    pub fn count(&self, organisation: &OrganisationId, tool: &str, count: Count) {
+        self.send(Message::Count(organisation.clone(), tool.to_owned(), count));
+    }
+
+    fn send(&self, message: Message) {
+        if self.queue.try_send(message).is_err() {
+            metrics::counter!(crate::telemetry::names::LEARNING_LOST).increment(1);
+        }
+    }
+
+    /// Waits until what was handed over is kept, but not for ever.
+    pub fn flush(&self) {
+        let (done, wait) = std::sync::mpsc::sync_channel(1);
+        if self.queue.send(Message::Flush(done)).is_ok() {
+            let _ = wait.recv_timeout(Duration::from_secs(3));
+        }
+    }
+}
+
+/// Options of a file that its user alone can read.
+fn private(options: &mut std::fs::OpenOptions) -> &mut std::fs::OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// Makes a folder that its user alone can enter.
+fn make_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Days since 1970.
+fn today() -> i64 {
+    jiff::Timestamp::now().as_second().div_euclid(86_400)
+}

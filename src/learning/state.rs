@@ -1,0 +1,168 @@
+//! The state of an organisation's models: which is live, which is in shadow, and what happened. One file, replaced as a whole.
+//!
+//! INVARIANT: a model counts only once this file names it. It is written beside its place, synchronised and renamed, so that a process
+//! that is killed leaves the old state or the new one.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::learn::Figures;
+use super::sequential::Evidence;
+
+const FORMAT: u32 = 1;
+/// Events that are kept; the oldest go.
+const MAX_EVENTS: usize = 500;
+/// The longest state that is read, in bytes.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
+/// Which models an organisation has.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct State {
+    /// The format.
+    pub format: u32,
+    /// The model that settles steps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<Standing>,
+    /// The model that is compared with the judge, and settles nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shadow: Option<Standing>,
+    /// What happened, the oldest first.
+    pub history: Vec<Event>,
+}
+
+/// A model in use.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Standing {
+    /// Its version, which is the name of its file.
+    pub version: String,
+    /// Since when.
+    pub since: String,
+    /// Steps that the judge was asked about in that time, and of them those that it denied.
+    pub judged: u64,
+    /// See `judged`.
+    pub denied: u64,
+    /// What the judge said of steps that the model settles, or would settle.
+    pub evidence: Evidence,
+    /// Steps that the model settled.
+    pub settled: u64,
+}
+
+/// Something that happened to the models of an organisation.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Event {
+    /// When.
+    pub time: String,
+    /// `learned`, `not_taken`, `promoted`, `demoted`, `rejected`, `rolled_back`.
+    pub what: String,
+    /// The version of the model, where there is one.
+    pub model: String,
+    /// Why.
+    pub why: String,
+    /// What the model was measured by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub figures: Option<Figures>,
+}
+
+impl Standing {
+    /// A model in use from now on.
+    pub fn new(version: &str) -> Self {
+        Self {
+            version: version.to_owned(),
+            since: now(),
+            ..Self::default()
+        }
+    }
+}
+
+impl State {
+    /// The state in this folder; one without models where there is none yet.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read, or is of another format.
+    pub fn read(folder: &Path) -> std::io::Result<Self> {
+        let path = folder.join("state.json");
+        let text = match std::fs::metadata(&path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Self::default()),
+            Err(error) => return Err(error),
+            Ok(file) if file.len() > MAX_BYTES => return Err(std::io::Error::other("it is too long")),
+            Ok(_) => std::fs::read(&path)?,
+        };
+        let state: Self = serde_json::from_slice(&text)?;
+        match state.format {
+            FORMAT => Ok(state),
+            other => Err(std::io::Error::other(format!(
+                "expected format {FORMAT}, found {other}"
+            ))),
+        }
+    }
+
+    /// Notes what happened.
+    pub fn note(&mut self, what: &str, model: &str, why: &str, figures: Option<Figures>) {
+        self.history.push(Event {
+            time: now(),
+            what: what.to_owned(),
+            model: model.to_owned(),
+            why: why.to_owned(),
+            figures,
+        });
+        let surplus = self.history.len().saturating_sub(MAX_EVENTS);
+        self.history.drain(..surplus);
+    }
+
+    /// Changes the state in this folder, alone: other processes wait.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be read or written.
+    pub fn change(folder: &Path, change: impl FnOnce(&mut Self)) -> std::io::Result<Self> {
+        super::make_folder(folder)?;
+        let mut options = File::options();
+        options.create(true).truncate(false).write(true);
+        let lock = super::private(&mut options).open(folder.join("state.lock"))?;
+        lock.lock()?;
+        let mut state = Self::read(folder)?;
+        state.format = FORMAT;
+        change(&mut state);
+        let mut text = serde_json::to_vec_pretty(&state)?;
+        text.push(b'\n');
+        put_in_place(&folder.join("state.json"), &text)?;
+        Ok(state)
+    }
+}
+
+/// Where the file of a model is.
+pub fn model_file(folder: &Path, version: &str) -> PathBuf {
+    folder.join(format!("{version}.model"))
+}
+
+/// Writes a file as a whole: beside its place, synchronised, renamed.
+///
+/// # Errors
+///
+/// When that cannot be done; the old file stays.
+pub fn put_in_place(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let mut beside = path.as_os_str().to_owned();
+    beside.push(".new");
+    let beside = PathBuf::from(beside);
+    let mut options = File::options();
+    options.create(true).truncate(true).write(true);
+    let mut file = super::private(&mut options).open(&beside)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    std::fs::rename(&beside, path)?;
+    match path.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn now() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}

@@ -1,0 +1,376 @@
+//! The store of an organisation: verdicts that are learned from, and counts by day and tool. One SQLite file in its folder.
+//!
+//! Of a step it holds what the scorer sees of it ([`Slots`]), and hashes of the words that the base model does not know: no texts.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+
+use super::learn::Kept;
+use super::{Count, Verdicted};
+use crate::local::Slots;
+
+/// Raised when tables change; a store of another version is refused.
+const VERSION: i32 = 1;
+/// How long a connection waits for another one.
+const BUSY: Duration = Duration::from_secs(2);
+/// Steps that are kept of one session, of one tool and one caller a day, and of all a day.
+const MAX_OF_SESSION: i64 = 24;
+/// See [`MAX_OF_SESSION`].
+const MAX_OF_TOOL: i64 = 500;
+/// See [`MAX_OF_SESSION`].
+const MAX_OF_CALLER: i64 = 1_500;
+/// See [`MAX_OF_SESSION`].
+const MAX_OF_DAY: i64 = 3_000;
+/// Steps that are kept in all; the oldest go.
+const MAX_STEPS: i64 = 20_000;
+
+/// Why a store cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// SQLite refuses.
+    #[error("the store of kept steps: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    /// The system refuses.
+    #[error("the store of kept steps: {0}")]
+    Io(#[from] std::io::Error),
+    /// It was made by another version.
+    #[error("the store of kept steps has version {0}, expected {VERSION}")]
+    Version(i32),
+}
+
+/// What became of a step that could be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Added {
+    /// It is kept.
+    New,
+    /// An equal one was; its verdict was counted.
+    Again,
+    /// There are enough of its session, tool, caller or day.
+    Enough,
+}
+
+impl Added {
+    /// The name in metrics.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Added::New => "new",
+            Added::Again => "again",
+            Added::Enough => "enough",
+        }
+    }
+}
+
+/// Counts of one day and tool.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Day {
+    /// Days since 1970.
+    pub day: i64,
+    /// The tool, or the kind of a step that calls none.
+    pub tool: String,
+    /// What was counted.
+    pub count: Count,
+}
+
+/// What is known of a shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ShapeLine {
+    /// Its hash.
+    pub shape: u64,
+    /// The tool, or the kind of step.
+    pub tool: String,
+    /// The names of its arguments.
+    pub arguments: String,
+    /// Steps that the judge allowed, and denied.
+    pub allowed: u64,
+    /// See `allowed`.
+    pub denied: u64,
+    /// Sessions, and days, in which it was kept.
+    pub sessions: u64,
+    /// See `sessions`.
+    pub days: u64,
+}
+
+/// The store of one organisation.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+}
+
+impl Store {
+    /// Opens the store in a folder, or makes it with access for its user alone.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be used.
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        super::make_folder(folder)?;
+        let path = folder.join("steps.db");
+        let mut options = std::fs::File::options();
+        options.create(true).append(true);
+        drop(super::private(&mut options).open(&path)?);
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&path, flags)?;
+        connection.busy_timeout(BUSY)?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", "normal")?;
+        // What is erased leaves no trace in free pages.
+        connection.pragma_update(None, "secure_delete", true)?;
+        let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        if found != 0 && found != VERSION {
+            return Err(StoreError::Version(found));
+        }
+        connection.execute_batch(
+            "BEGIN IMMEDIATE;
+             CREATE TABLE IF NOT EXISTS steps (
+                 digest BLOB PRIMARY KEY, day INTEGER NOT NULL, time INTEGER NOT NULL, session TEXT NOT NULL, user TEXT NOT NULL,
+                 caller TEXT NOT NULL, tool TEXT NOT NULL, arguments TEXT NOT NULL, shape INTEGER NOT NULL, decision_id TEXT NOT NULL,
+                 by_person INTEGER NOT NULL, allowed INTEGER NOT NULL, denied INTEGER NOT NULL, base TEXT NOT NULL, slots BLOB NOT NULL,
+                 words BLOB NOT NULL) WITHOUT ROWID;
+             CREATE INDEX IF NOT EXISTS by_session ON steps (session);
+             CREATE INDEX IF NOT EXISTS by_user ON steps (user);
+             CREATE INDEX IF NOT EXISTS by_day ON steps (day, tool);
+             CREATE INDEX IF NOT EXISTS by_time ON steps (time);
+             CREATE TABLE IF NOT EXISTS days (
+                 day INTEGER NOT NULL, tool TEXT NOT NULL, asked INTEGER NOT NULL, built_in INTEGER NOT NULL, learned INTEGER NOT NULL,
+                 other INTEGER NOT NULL, tokens INTEGER NOT NULL, cost_micros INTEGER NOT NULL, PRIMARY KEY (day, tool));
+             COMMIT;",
+        )?;
+        connection.pragma_update(None, "user_version", VERSION)?;
+        Ok(Self { connection })
+    }
+
+    /// Keeps a step, unless there are enough like it.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub fn add(&self, step: &Verdicted, day: i64) -> Result<Added, StoreError> {
+        let Some(slots) = step.slots.to_bytes() else {
+            return Ok(Added::Enough);
+        };
+        let digest = digest(&slots, step.shape);
+        let (allowed, denied) = match step.harmful {
+            true => (0, 1),
+            false => (1, 0),
+        };
+        let again = self.connection.execute(
+            "UPDATE steps SET allowed = allowed + ?2, denied = denied + ?3 WHERE digest = ?1 AND by_person = 0",
+            params![digest.as_slice(), allowed, denied],
+        )?;
+        if again > 0 && !step.by_person {
+            return Ok(Added::Again);
+        }
+        if !step.by_person && self.is_enough(step, day)? {
+            return Ok(Added::Enough);
+        }
+        let words: Vec<u8> = step.unknown.iter().flat_map(|word| word.to_le_bytes()).collect();
+        // INVARIANT: what a person said is not overwritten by a judge.
+        let sql = match step.by_person {
+            true => "REPLACE",
+            false => "INSERT OR IGNORE",
+        };
+        self.connection.execute(
+            &format!("{sql} INTO steps VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)"),
+            params![
+                digest.as_slice(),
+                day,
+                jiff::Timestamp::now().as_microsecond(),
+                step.session,
+                step.user,
+                step.caller,
+                step.tool,
+                step.arguments,
+                step.shape.cast_signed(),
+                step.decision_id,
+                step.by_person,
+                allowed,
+                denied,
+                step.base,
+                slots,
+                words
+            ],
+        )?;
+        Ok(Added::New)
+    }
+
+    /// Whether there are enough of its session, or of its tool, its caller or all of this day.
+    fn is_enough(&self, step: &Verdicted, day: i64) -> rusqlite::Result<bool> {
+        let count = |sql: &str, of: &dyn rusqlite::ToSql| -> rusqlite::Result<i64> {
+            let mut statement = self.connection.prepare_cached(sql)?;
+            match sql.contains("?2") {
+                true => statement.query_row(params![of, day], |row| row.get(0)),
+                false => statement.query_row(params![of], |row| row.get(0)),
+            }
+        };
+        Ok(
+            count("SELECT count(*) FROM steps WHERE session = ?1", &step.session)? >= MAX_OF_SESSION
+                || count("SELECT count(*) FROM steps WHERE tool = ?1 AND day = ?2", &step.tool)? >= MAX_OF_TOOL
+                || count(
+                    "SELECT count(*) FROM steps WHERE caller = ?1 AND day = ?2",
+                    &step.caller,
+                )? >= MAX_OF_CALLER
+                || count("SELECT count(*) FROM steps WHERE day = ?1", &day)? >= MAX_OF_DAY,
+        )
+    }
+
+    /// Every kept step for this base model, the oldest first. Where verdicts on equal steps differ, most of them count; as many denials
+    /// as allowances are a denial.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn steps(&self, base: &str) -> Result<Vec<Kept>, StoreError> {
+        let mut statement = self.connection.prepare(
+            "SELECT slots, allowed, denied, by_person, session, tool, day, caller, shape, words FROM steps WHERE base = ?1 ORDER BY time",
+        )?;
+        let rows = statement.query_map([base], |row| {
+            let slots: Vec<u8> = row.get(0)?;
+            let (allowed, denied): (i64, i64) = (row.get(1)?, row.get(2)?);
+            let words: Vec<u8> = row.get(9)?;
+            let (words, _) = words.as_chunks::<4>();
+            Ok(Slots::parse(&slots).map(|slots| -> rusqlite::Result<Kept> {
+                Ok(Kept {
+                    slots,
+                    harmful: denied >= allowed,
+                    by_person: row.get(3)?,
+                    groups: [row.get(4)?, row.get(5)?, row.get::<_, i64>(6)?.to_string(), row.get(7)?],
+                    shape: row.get::<_, i64>(8)?.cast_unsigned(),
+                    unknown: words.iter().map(|four| u32::from_le_bytes(*four)).collect(),
+                })
+            }))
+        })?;
+        let mut kept = Vec::new();
+        for row in rows {
+            kept.extend(row?.transpose()?);
+        }
+        Ok(kept)
+    }
+
+    /// Adds what was counted.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub fn count(&mut self, days: &[Day]) -> Result<(), StoreError> {
+        let transaction = self.connection.transaction()?;
+        for Day { day, tool, count } in days {
+            transaction.execute(
+                "INSERT INTO days VALUES (?1,?2,?3,?4,?5,?6,?7,?8) ON CONFLICT DO UPDATE SET asked = asked + ?3,
+                 built_in = built_in + ?4, learned = learned + ?5, other = other + ?6, tokens = tokens + ?7, cost_micros = cost_micros + ?8",
+                params![
+                    day,
+                    tool,
+                    count.asked.cast_signed(),
+                    count.built_in.cast_signed(),
+                    count.learned.cast_signed(),
+                    count.other.cast_signed(),
+                    count.tokens.cast_signed(),
+                    count.cost_micros.cast_signed()
+                ],
+            )?;
+        }
+        Ok(transaction.commit()?)
+    }
+
+    /// What was counted, by day and tool.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn days(&self) -> Result<Vec<Day>, StoreError> {
+        let mut statement = self.connection.prepare("SELECT * FROM days ORDER BY day, tool")?;
+        let rows = statement.query_map([], |row| {
+            let number = |at: usize| -> rusqlite::Result<u64> { Ok(row.get::<_, i64>(at)?.cast_unsigned()) };
+            Ok(Day {
+                day: row.get(0)?,
+                tool: row.get(1)?,
+                count: Count {
+                    asked: number(2)?,
+                    built_in: number(3)?,
+                    learned: number(4)?,
+                    other: number(5)?,
+                    tokens: number(6)?,
+                    cost_micros: number(7)?,
+                },
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Every shape of which steps are kept, those with the most first.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be read.
+    pub fn shapes(&self) -> Result<Vec<ShapeLine>, StoreError> {
+        let mut statement = self.connection.prepare(
+            "SELECT shape, min(tool), min(arguments), sum(allowed), sum(denied), count(DISTINCT session), count(DISTINCT day)
+             FROM steps GROUP BY shape ORDER BY sum(allowed) + sum(denied) DESC",
+        )?;
+        let rows = statement.query_map([], |row| {
+            let number = |at: usize| -> rusqlite::Result<u64> { Ok(row.get::<_, i64>(at)?.cast_unsigned()) };
+            Ok(ShapeLine {
+                shape: number(0)?,
+                tool: row.get(1)?,
+                arguments: row.get(2)?,
+                allowed: number(3)?,
+                denied: number(4)?,
+                sessions: number(5)?,
+                days: number(6)?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Erases what is older than this day, and the oldest steps of too many. How many steps went.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub fn retain(&self, first_day: i64) -> Result<usize, StoreError> {
+        let old = self
+            .connection
+            .execute("DELETE FROM steps WHERE day < ?1", [first_day])?;
+        self.connection
+            .execute("DELETE FROM days WHERE day < ?1", [first_day])?;
+        let surplus: Option<i64> = self
+            .connection
+            .query_row(
+                "SELECT time FROM steps ORDER BY time DESC LIMIT 1 OFFSET ?1",
+                [MAX_STEPS],
+                |row| row.get(0),
+            )
+            .optional()?;
+        let more = match surplus {
+            Some(time) => self.connection.execute("DELETE FROM steps WHERE time <= ?1", [time])?,
+            None => 0,
+        };
+        Ok(old + more)
+    }
+
+    /// Erases every kept step of a session, or of a user. How many there were.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be written.
+    pub fn forget(&self, session: Option<&str>, user: Option<&str>) -> Result<usize, StoreError> {
+        let gone = self.connection.execute(
+            "DELETE FROM steps WHERE (session = ?1 AND ?1 <> '') OR (user = ?2 AND ?2 <> '')",
+            params![session.unwrap_or_default(), user.unwrap_or_default()],
+        )?;
+        self.connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)")?;
+        Ok(gone)
+    }
+}
+
+/// What equal steps have in common.
+fn digest(slots: &[u8], shape: u64) -> [u8; 16] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&shape.to_le_bytes());
+    hasher.update(slots);
+    let mut digest = [0; 16];
+    hasher.finalize_xof().fill(&mut digest);
+    digest
+}
