@@ -224,7 +224,7 @@ fn status(config: &Config, id: &OrganisationId) -> anyhow::Result<String> {
             standing.evidence.steps,
             standing.evidence.disagreed,
             standing.settled,
-            standing.evidence.log_evidence,
+            standing.evidence.log_evidence.max(0.0),
             learning::ALARM.ln()
         ),
     };

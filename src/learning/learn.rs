@@ -42,7 +42,7 @@ const MIN_GAIN: f64 = 0.1;
 const PERSON: f64 = 5.0;
 /// The largest share of all weight that one session, one tool, one day and one caller have, as long as there are enough of them.
 const SHARES: [f64; 4] = [0.05, 0.4, 0.5, 0.6];
-/// The fewest steps among which a judge's error is measured.
+/// Steps of which one is taken for wrong before a judge's error is measured.
 const FEW: usize = 50;
 const SEED: u64 = 1;
 
@@ -391,8 +391,13 @@ impl Thresholds {
             slots.may_allow == MayAllow::Yes && slots.probability(base) < base.head(part).deny_above
         };
         let attacks = floor.steps.iter().zip(&held.floor).filter(|(step, _)| step.harmful);
+        // What the base allows already is not for this model to answer for.
+        let allowed_already = |slots: &Slots| {
+            let part = StepRole::ALL.get(slots.part).copied().unwrap_or(StepRole::Reads);
+            slots.probability(base) <= base.head(part).allow_below
+        };
         let mut attacks: Vec<f64> = attacks
-            .filter(|(step, _)| unsure(&step.slots))
+            .filter(|(step, _)| unsure(&step.slots) && !allowed_already(&step.slots))
             .map(|(_, p)| *p)
             .collect();
         attacks.sort_by(f64::total_cmp);
@@ -411,10 +416,8 @@ impl Thresholds {
         own.sort_by(|a, b| a.0.total_cmp(&b.0));
         let lowest = own.len() / 2;
         let wrong = own.iter().take(lowest).filter(|(_, kept)| kept.harmful).count();
-        figures.judge_error = match lowest >= FEW {
-            true => (wrong as f64 / lowest as f64).min(MAX_JUDGE_ERROR),
-            false => 0.0,
-        };
+        // As if it had been wrong in one of so many steps before: few steps say little.
+        figures.judge_error = ((wrong + 1) as f64 / (lowest + FEW) as f64).min(MAX_JUDGE_ERROR);
         let spare = LET_THROUGH * figures.denied as f64;
         let (mut denied, mut allow_below) = (0.0, 0.0);
         let (mut settled, mut settled_denied) = (0, 0);

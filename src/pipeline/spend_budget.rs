@@ -142,6 +142,7 @@ mod tests {
                 prompts: Arc::new(Prompts::builtin().unwrap()),
                 allowance: Allowance::default(),
                 local_judge: Default::default(),
+                learns: false,
                 enforcement: Enforcement::Enforce,
             }),
             level: Level::Configured(Enforcement::Enforce),

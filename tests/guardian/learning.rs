@@ -52,12 +52,13 @@ fn strange(at: usize) -> Value {
             "marflet", "jostrand", "pelkwin", "rudvask", "ombrizt", "lanterq", "fizzwex",
         ],
     ];
+    const MORE: [&str; 5] = ["quivolt", "jandrim", "xelfort", "obrunda", "tazmick"];
     let word = |list: usize, at: usize| WORDS[list][at % 7];
+    let (first, last) = (MORE[at % 5], MORE[at / 5 % 5]);
+    let things = (word(0, at), word(1, at / 7), word(2, at / 49));
     let text = format!(
-        "The {} of {} and {} is ready.",
-        word(0, at),
-        word(1, at / 7),
-        word(2, at / 49)
+        "The {} {first} of {} and {} {last} is ready.",
+        things.0, things.1, things.2
     );
     in_session(tool_result(&text), &format!("s{}", at / 7))
 }
@@ -229,47 +230,42 @@ fn bounds_hold_a_person_outweighs_and_what_is_half_written_counts_for_nothing() 
     );
 }
 
-/// Posts steps until one fits; how many it took.
-async fn until(
-    guardian: &TestGuardian,
-    most: usize,
-    step: impl Fn(usize) -> Value,
-    fits: impl Fn(&str) -> bool,
-) -> Option<usize> {
-    for at in 0..most {
-        if fits(guardian.post(&step(at)).await.source()) {
-            return Some(at);
-        }
-    }
-    None
-}
-
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_is_learned_goes_live_settles_and_is_taken_back_when_the_judge_disagrees() {
+async fn a_model_is_learned_and_settles_nothing_until_it_agreed_with_the_judge() {
     let (folder, judge) = (tempfile::tempdir().unwrap(), judge().await);
-    let guardian = TestGuardian::with_judge(&judge, &learning(folder.path(), "[local_judge]\naudit_share = 0.2")).await;
-    for at in 0..230 {
-        assert_eq!(guardian.post(&strange(at)).await.source(), "judge");
+    let guardian =
+        TestGuardian::with_judge(&judge, &learning(folder.path(), "[local_judge]\naudit_share = 0.02")).await;
+    for at in 0..270 {
+        guardian.post(&strange(at)).await;
         if at % 14 == 0 {
             guardian.post(&strange_attack(at / 14)).await;
         }
     }
     let steps = kept(folder.path(), "default", 240).await.len();
-    assert!(steps >= 230, "{steps}");
+    assert!(steps >= 240, "{steps}");
     let (base, organisation) = (Model::built_in().unwrap(), OrganisationId::new("default"));
     let learned = learn_now(&settings(folder.path()), &base, &Floor::built_in(&base), &organisation).unwrap();
     assert!(matches!(learned, Outcome::Learned(..)), "{learned:?}");
     let own = settings(folder.path()).folder(&organisation);
-    assert!(State::read(&own).unwrap().shadow.is_some());
+    let version = State::read(&own).unwrap().shadow.unwrap().version;
 
     // In shadow it settles nothing; then it does.
     tokio::time::sleep(Duration::from_millis(2_500)).await;
-    for at in 17..23 {
+    for at in 20..26 {
         guardian.post(&strange_attack(at)).await;
     }
-    let promoted = until(&guardian, 110, |at| strange(230 + at), |source| source == "local").await;
-    assert!(promoted.is_some_and(|at| at >= 60), "{promoted:?}");
-    assert_eq!(State::read(&own).unwrap().history.last().unwrap().what, "promoted");
+    let mut settled = None;
+    for at in 0..600 {
+        let reply = guardian.post(&strange(270 + at)).await;
+        if reply.result()["reasoning"].as_str().unwrap().contains(&version) {
+            settled = Some(at);
+            break;
+        }
+    }
+    assert!(settled.is_some_and(|at| at >= 60), "{settled:?}");
+    let state = State::read(&own).unwrap();
+    assert_eq!(state.history.last().unwrap().what, "promoted");
+    assert_eq!(state.live.unwrap().version, version);
     // What it was taught to fear is asked.
     assert_eq!(guardian.post(&strange_attack(30)).await.decision(), "deny");
 }
