@@ -131,8 +131,14 @@ const COUNTERS: &[(&str, &str)] = &[
     ),
     (LEARNING_STEPS, "Verdicts that could be learned from, by outcome."),
     (LEARNING_LOST, "Verdicts and counts for learning that are lost."),
-    (LEARNING_AUDITS, "Steps a learned model settled that a judge was asked about, by outcome."),
-    (LEARNING_MODELS, "Learned models promoted, demoted or rejected, by event."),
+    (
+        LEARNING_AUDITS,
+        "Steps a learned model settled that a judge was asked about, by outcome.",
+    ),
+    (
+        LEARNING_MODELS,
+        "Learned models promoted, demoted or rejected, by event.",
+    ),
     (LOG_LOST, "Log lines that could not be written and are lost."),
     (
         CONNECTIONS_CLOSED,
@@ -212,19 +218,4 @@ pub fn describe() {
     for (name, meaning) in TIMES {
         metrics::describe_histogram!(*name, metrics::Unit::Seconds, *meaning);
     }
-}
-
-/// Says what the metrics of learning count.
-fn describe_learning() {
-    metrics::describe_counter!(LEARNING_STEPS, "Verdicts that could be learned from, by outcome.");
-    metrics::describe_counter!(LEARNING_LOST, "Verdicts and counts for learning that are lost.");
-    metrics::describe_counter!(
-        LEARNING_AUDITS,
-        "Steps a learned model settled that a judge was asked about, by outcome."
-    );
-    metrics::describe_counter!(
-        LEARNING_MODELS,
-        "Learned models promoted, demoted or rejected, by event."
-    );
-    metrics::describe_gauge!(LEARNING_LAST, "When a model was last learned, in seconds since 1970.");
 }
