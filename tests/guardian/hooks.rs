@@ -414,9 +414,10 @@ fn a_call_is_judged_by_the_hooks_of_its_own_program_where_it_has_them() {
 fn hooks_decide_by_the_profile_for_coding_unless_something_else_is_said() {
     let home = tempfile::tempdir().unwrap();
     let unhooked = "git config core.hooksPath /dev/null";
-    let decided = |words: &[&str]| answer(home.path(), words, &bash("a", unhooked)) != json!({});
-    assert!(decided(&["claude-code", "--alone"]));
-    assert!(!decided(&["claude-code", "--alone", "--profile", "default"]));
+    // Each in a session of its own: what was denied before counts.
+    let decided = |session: &str, words: &[&str]| answer(home.path(), words, &bash(session, unhooked)) != json!({});
+    assert!(decided("a", &["claude-code", "--alone"]));
+    assert!(!decided("b", &["claude-code", "--alone", "--profile", "default"]));
     let refused = run(
         home.path(),
         &["claude-code", "--alone", "--profile", "none"],
@@ -429,7 +430,7 @@ fn hooks_decide_by_the_profile_for_coding_unless_something_else_is_said() {
     let config = home.path().join(".config/guardian");
     std::fs::create_dir_all(&config).unwrap();
     std::fs::write(config.join("guardian.toml"), "\u{feff}policy = \"default\"\n").unwrap();
-    assert!(!decided(&["claude-code", "--alone"]));
+    assert!(!decided("c", &["claude-code", "--alone"]));
 }
 
 #[cfg(unix)]
