@@ -219,16 +219,3 @@ pub fn describe() {
         metrics::describe_histogram!(*name, metrics::Unit::Seconds, *meaning);
     }
 }
-
-/// What became of the configuration while the server runs.
-fn describe_configuration() {
-    metrics::describe_counter!(
-        ISSUER_KEYS,
-        "Fetches of the keys of issuers of tokens, by issuer and outcome."
-    );
-    metrics::describe_counter!(RELOADS, "Times that the configuration was read again, by outcome.");
-    metrics::describe_gauge!(
-        RELOAD_BROKEN,
-        "1 while what is configured cannot be used and an earlier version stays in force."
-    );
-}
