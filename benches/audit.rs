@@ -3,6 +3,13 @@
 //! `cargo bench --bench audit`; `GUARDIAN_AUDIT_RECORDS` is how many (100,000). PostgreSQL is asked on its standard port as `postgres`,
 //! in a schema of its own that is dropped again; where it is missing, a line says so.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a benchmark prints, and one that cannot be set up has nothing to measure"
+)]
+
 use std::time::{Duration, Instant};
 
 use aos_guardian::audit::{Address, AuditDatabase, Query, Settings, Signer};

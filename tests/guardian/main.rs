@@ -10,6 +10,7 @@ mod acs;
 mod api;
 #[cfg(test)]
 mod audit;
+#[cfg(test)]
 mod audit_database;
 #[cfg(test)]
 #[path = "../support/tls.rs"]
