@@ -17,7 +17,7 @@ use super::local_judge_section::LocalJudgeSection;
 use super::modes::{ModeLine, Modes};
 use super::suggest::with_suggestion;
 use super::values::{named, one_of};
-use super::{Disclosure, Layers, Policy, PostureTable, TreatmentEntry};
+use super::{Disclosure, Policy, PostureTable, TreatmentEntry};
 use crate::model::{Method, Posture};
 use lines::{DestinationLines, DisclosureLines, HarmlessLine, MaskLines, RecordLines, ToolLines, TreatmentLine};
 
@@ -288,7 +288,7 @@ impl PolicyFile {
                 local: self.disclosure.local.unwrap_or(false),
             },
             records: self.audit.build(),
-            layers: Layers::default(),
+            layers: Default::default(),
             source,
         })
     }
