@@ -1,6 +1,7 @@
 //! The card of a learned model: what it was made of, what it was measured by, and within what bounds.
 
-use super::learn::{Figures, MIN_SESSIONS_OF_SHAPE};
+use super::figures::Figures;
+use super::learn::MIN_SESSIONS_OF_SHAPE;
 use super::learned::Header;
 
 /// The card, as Markdown.

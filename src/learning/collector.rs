@@ -7,8 +7,9 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use super::card::card;
+use super::figures::Figures;
 use super::floor::Floor;
-use super::learn::{Figures, Outcome, Terms, learn};
+use super::learn::{Outcome, Terms, learn};
 use super::learned::{Learned, version_of};
 use super::sequential::Alarm;
 use super::state::{Standing, State, model_file, put_in_place};

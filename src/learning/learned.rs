@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::learn::Figures;
+use super::figures::Figures;
 use crate::local::{Delta, Head, MayAllow, Model, Slots, StepRole};
 
 const MAGIC: &[u8; 8] = b"AOSLEARN";

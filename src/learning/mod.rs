@@ -18,6 +18,7 @@
 
 mod card;
 mod collector;
+mod figures;
 mod floor;
 mod learn;
 mod learned;
@@ -36,8 +37,9 @@ use std::time::Duration;
 
 pub use card::card;
 pub use collector::learn_now;
+pub use figures::Figures;
 pub use floor::{Floor, FloorStep};
-pub use learn::{Figures, Kept, MIN_SESSIONS_OF_SHAPE, Outcome, Terms, learn};
+pub use learn::{Kept, MIN_SESSIONS_OF_SHAPE, Outcome, Terms, learn};
 pub use learned::{Header, Learned, NoLearnedModel, version_of};
 pub use sequential::{ALARM, Alarm, Evidence};
 pub use state::{Event, Standing, State, model_file, put_in_place};

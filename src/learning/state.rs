@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::learn::Figures;
+use super::figures::Figures;
 use super::sequential::Evidence;
 
 const FORMAT: u32 = 1;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use super::Organisation;
-use super::learning::Learner;
+use crate::learning::{Learning, Live};
 use crate::local::Scorer;
 use crate::model::{Caller, Enforcement};
 use crate::policy::Policy;
@@ -27,6 +27,14 @@ impl Level {
             Level::Plain => Enforcement::Enforce,
         }
     }
+}
+
+/// The learning of the organisation of a step.
+#[derive(Clone)]
+pub(super) struct Learner {
+    pub(super) learning: Learning,
+    /// Its live model, as it was when the step was admitted.
+    pub(super) live: Arc<Live>,
 }
 
 /// The prefilters, the scorer, and the organisation as it was when the step was admitted.

@@ -1,27 +1,17 @@
 //! Learning: hands a judge's verdict over to be kept, and asks an organisation's own model where the built-in one is unsure.
 
-use std::sync::Arc;
-
 use super::deobfuscate::Deobfuscator;
 use super::draft::Draft;
 use super::examine::Open;
-use super::examiner::Examiner;
+use super::examiner::{Examiner, Learner};
 use super::screen::Screened;
-use crate::learning::{Count, Learning, Live, Verdicted};
+use crate::learning::{Count, Learning, Verdicted};
 use crate::local::{MayAllow, Score, Scored, ScorerDecision, Slots, TrainingFeatures, shape};
 use crate::model::{Decision, ReasonCode, Severity, Source, Stage, Standing, Step, Verdict};
 use crate::policy::Thresholds;
 
 /// The longest name of a tool, and the longest list of arguments, that is kept.
 const MAX_NAME: usize = 120;
-
-/// The learning of the organisation of a step.
-#[derive(Clone)]
-pub(super) struct Learner {
-    pub(super) learning: Learning,
-    /// Its live model, as it was when the step was admitted.
-    pub(super) live: Arc<Live>,
-}
 
 /// What an organisation's own model makes of a step.
 pub(super) struct OwnOpinion {

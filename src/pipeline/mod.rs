@@ -72,8 +72,7 @@ pub use crate::shared::Standing;
 
 use draft::Draft;
 use examine::{Examined, Finished};
-use examiner::Examiner;
-use learning::Learner;
+use examiner::{Examiner, Learner};
 use step_slot::StepSlot;
 
 use crate::audit::Audit;

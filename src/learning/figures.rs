@@ -1,0 +1,39 @@
+//! Figures: what a learned model was made of and measured by.
+
+use serde::{Deserialize, Serialize};
+
+/// What a model was measured by. Shares are of steps whose sessions the scoring model had not seen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Figures {
+    /// Kept steps.
+    pub steps: usize,
+    /// Of them, denied.
+    pub denied: usize,
+    /// Of them, labelled by a person.
+    pub by_person: usize,
+    /// Sessions.
+    pub sessions: usize,
+    /// Days.
+    pub days: usize,
+    /// Steps that the model would settle as allowed.
+    pub settled: usize,
+    /// Of them, those that the judge denied.
+    pub settled_denied: usize,
+    /// The share of wrong denials that was seen among the steps that look most harmless.
+    pub judge_error: f64,
+    /// Attacks of the floor.
+    pub floor_attacks: usize,
+    /// Of them, those that the model would settle as allowed.
+    pub floor_allowed: usize,
+    /// The probability of harm up to which a step is allowed.
+    pub allow_below: f64,
+    /// From which on it is suspected; over 1: never.
+    pub deny_above: f64,
+    /// Shapes that it may settle.
+    pub shapes: usize,
+    /// Words that it knows besides.
+    pub words: usize,
+    /// Weights that moved.
+    pub moved: usize,
+}
