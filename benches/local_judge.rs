@@ -41,7 +41,7 @@ impl Bench {
             findings: &[],
             policy: &self.policy,
         };
-        self.model.score(scored, &AsWritten, 1.0)
+        self.model.score(scored, &AsWritten, 1.0, &|_| true)
     }
 
     fn of_text(&self, text: &str) -> Score {
