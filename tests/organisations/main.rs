@@ -2,6 +2,8 @@
 
 // `cfg(test)` says to clippy that these modules, helpers included, may unwrap.
 
+#![allow(clippy::string_slice, reason = "in a test, a wrong slice is a failed test")]
+
 #[cfg(test)]
 #[path = "../support/tls.rs"]
 #[allow(dead_code, unreachable_pub)]

@@ -68,32 +68,19 @@ async fn a_token_speaks_for_its_organisation_at_every_door() {
     assert_eq!(issuer.asked(), 1, "keys are fetched once");
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn tokens_that_are_wrong_in_one_thing_are_refused() {
-    let issuer = Issuer::start().await;
-    let guardian = TestGuardian::with(&issuer.trusted("")).await;
+/// What is wrong, a token, and what is said of it.
+type Wrong = Vec<(&'static str, String, &'static str)>;
+
+fn wrong_claims(issuer: &Issuer) -> Wrong {
     let with = |name: &str, value: Value| {
         let mut claims = issuer.claims("acme");
         claims[name] = value;
         issuer.sign(&claims)
     };
     let now = jiff::Timestamp::now().as_second();
-    let own = KeyPair::generate().unwrap();
-    let claims = issuer.claims("acme");
-    let good = issuer.token("acme");
-    let (message, signature) = good.rsplit_once('.').unwrap();
-    let confused = {
-        // The public key, known to everybody, as the secret of an HMAC.
-        let header = jsonwebtoken::Header {
-            kid: Some("k1".to_owned()),
-            ..jsonwebtoken::Header::new(jsonwebtoken::Algorithm::HS256)
-        };
-        let secret = jsonwebtoken::EncodingKey::from_secret(&issuer.public_key());
-        jsonwebtoken::encode(&header, &claims, &secret).unwrap()
-    };
-    let mut nameless = claims.clone();
+    let mut nameless = issuer.claims("acme");
     nameless.as_object_mut().unwrap().remove("exp");
-    for (what, token, said) in [
+    vec![
         (
             "another issuer",
             with("iss", json!("https://login.example.com")),
@@ -125,6 +112,23 @@ async fn tokens_that_are_wrong_in_one_thing_are_refused() {
             with("sub", json!("a\nb")),
             "it names no caller",
         ),
+    ]
+}
+
+fn wrong_signatures(issuer: &Issuer, good: &str) -> Wrong {
+    let own = KeyPair::generate().unwrap();
+    let claims = issuer.claims("acme");
+    let (message, signature) = good.rsplit_once('.').unwrap();
+    let confused = {
+        // The public key, known to everybody, as the secret of an HMAC.
+        let header = jsonwebtoken::Header {
+            kid: Some("k1".to_owned()),
+            ..jsonwebtoken::Header::new(jsonwebtoken::Algorithm::HS256)
+        };
+        let secret = jsonwebtoken::EncodingKey::from_secret(&issuer.public_key());
+        jsonwebtoken::encode(&header, &claims, &secret).unwrap()
+    };
+    vec![
         (
             "a stranger's key",
             signed(&claims, Some("k1"), &own),
@@ -175,7 +179,19 @@ async fn tokens_that_are_wrong_in_one_thing_are_refused() {
             "expected a signed JWT",
         ),
         ("no JWT", "a.b.c".to_owned(), "expected a signed JWT"),
-    ] {
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_that_are_wrong_in_one_thing_are_refused() {
+    let issuer = Issuer::start().await;
+    let guardian = TestGuardian::with(&issuer.trusted("")).await;
+    let good = issuer.token("acme");
+    let (_, signature) = good.rsplit_once('.').unwrap();
+    for (what, token, said) in wrong_claims(&issuer)
+        .into_iter()
+        .chain(wrong_signatures(&issuer, &good))
+    {
         let reply = guardian.post_as(&token, &user_message("hello")).await;
         assert_eq!(reply.status, 401, "{what}: {reply:?}");
         assert!(told(&reply).contains(said), "{what}: {}", told(&reply));
