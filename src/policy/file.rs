@@ -5,6 +5,7 @@ mod lines;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
 use super::custom_rules::{OwnRuleLine, OwnRules};
@@ -12,7 +13,6 @@ use super::error::PolicyError;
 use super::everyday::EverydaySection;
 use super::examples::{self, ExampleLine};
 use super::judge_section::{self, CodeLine, JudgeSection};
-use super::layers::{LayerFile, WrittenLayers};
 use super::local_judge_section::LocalJudgeSection;
 use super::modes::{ModeLine, Modes};
 use super::suggest::with_suggestion;
@@ -83,6 +83,34 @@ pub struct PolicyFile {
     pub team: Option<String>,
 }
 
+/// What a team or an agent has of its own, as it is written: any key of a policy but `extends`, `teams` and `agents`.
+#[derive(Clone, Debug, Default)]
+pub struct LayerFile(pub(super) Box<PolicyFile>);
+
+/// By hand, because a policy file holds layers and a layer is a policy file: who only asks for the shape of the type
+/// (a map instead of the wrapped value) gets an empty one, and is not led in circles.
+impl<'de> Deserialize<'de> for LayerFile {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Wrapped;
+        impl<'de> Visitor<'de> for Wrapped {
+            type Value = LayerFile;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("a table with keys of a policy")
+            }
+
+            fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<LayerFile, D::Error> {
+                PolicyFile::deserialize(inner).map(|file| LayerFile(Box::new(file)))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<LayerFile, A::Error> {
+                Ok(LayerFile::default())
+            }
+        }
+        deserializer.deserialize_newtype_struct("LayerFile", Wrapped)
+    }
+}
+
 impl PolicyFile {
     /// Reads a file, without compiling it.
     ///
@@ -121,34 +149,8 @@ impl PolicyFile {
         Self::parse(text, &format!("profile `{name}`"))
     }
 
-    /// Resolves what it extends, checks every value, compiles; `file` is for messages.
-    ///
-    /// # Errors
-    ///
-    /// When a value is none of the possible ones, or the profile it extends is not there.
-    pub fn compile(mut self, file: &str) -> Result<Policy, PolicyError> {
-        let layers = WrittenLayers::take(&mut self, file)?;
-        let resolved = self.resolve(0).map_err(|error| match error {
-            PolicyError::UnknownProfile(name) => PolicyError::Invalid {
-                file: file.to_owned(),
-                key: "extends".to_owned(),
-                why: format!(
-                    "expected one of {}, found `{}`",
-                    super::PROFILE_NAMES.join(", "),
-                    name.escape_debug()
-                ),
-            },
-            other => other,
-        })?;
-        let layers = layers.compile(&resolved, file)?;
-        Ok(Policy {
-            layers,
-            ..resolved.build(file)?
-        })
-    }
-
     /// This file over what it extends.
-    fn resolve(mut self, depth: usize) -> Result<Self, PolicyError> {
+    pub(super) fn resolve(mut self, depth: usize) -> Result<Self, PolicyError> {
         const MAX_DEPTH: usize = 4;
         match self.extends.take().as_deref().unwrap_or("default") {
             "nothing" => Ok(self),

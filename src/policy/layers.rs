@@ -11,10 +11,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
-
-use super::file::PolicyFile;
-use super::{NamePatterns, Policy, PolicyError};
+use super::file::{LayerFile, PolicyFile};
+use super::{NamePatterns, PROFILE_NAMES, Policy, PolicyError};
 use crate::model::{Caller, Step};
 
 /// Effective policies of one organisation.
@@ -22,36 +20,8 @@ const MAX_EFFECTIVE: usize = 500;
 /// Characters in the name of a team or an agent.
 const MAX_NAME: usize = 200;
 
-/// What a team or an agent has of its own, as it is written: any key of a policy but `extends`, `teams` and `agents`.
-#[derive(Clone, Debug, Default)]
-pub struct LayerFile(Box<PolicyFile>);
-
-/// By hand, because a policy file holds layers and a layer is a policy file: who only asks for the shape of the type
-/// (a map instead of the wrapped value) gets an empty one, and is not led in circles.
-impl<'de> Deserialize<'de> for LayerFile {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Wrapped;
-        impl<'de> Visitor<'de> for Wrapped {
-            type Value = LayerFile;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a table with keys of a policy")
-            }
-
-            fn visit_newtype_struct<D: Deserializer<'de>>(self, inner: D) -> Result<LayerFile, D::Error> {
-                PolicyFile::deserialize(inner).map(|file| LayerFile(Box::new(file)))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, _: A) -> Result<LayerFile, A::Error> {
-                Ok(LayerFile::default())
-            }
-        }
-        deserializer.deserialize_newtype_struct("LayerFile", Wrapped)
-    }
-}
-
 /// The layers of a file, checked, not yet compiled. Teams by name; agents by id, patterns after whole ids.
-pub(super) struct WrittenLayers {
+struct WrittenLayers {
     teams: Vec<(Team, PolicyFile)>,
     agents: Vec<(Agent, PolicyFile)>,
 }
@@ -95,9 +65,37 @@ impl fmt::Display for Selected<'_> {
     }
 }
 
+impl PolicyFile {
+    /// Resolves what it extends, checks every value, compiles, the layers too; `file` is for messages.
+    ///
+    /// # Errors
+    ///
+    /// When a value is none of the possible ones, or the profile it extends is not there.
+    pub fn compile(mut self, file: &str) -> Result<Policy, PolicyError> {
+        let layers = WrittenLayers::take(&mut self, file)?;
+        let resolved = self.resolve(0).map_err(|error| match error {
+            PolicyError::UnknownProfile(name) => PolicyError::Invalid {
+                file: file.to_owned(),
+                key: "extends".to_owned(),
+                why: format!(
+                    "expected one of {}, found `{}`",
+                    PROFILE_NAMES.join(", "),
+                    name.escape_debug()
+                ),
+            },
+            other => other,
+        })?;
+        let layers = layers.compile(&resolved, file)?;
+        Ok(Policy {
+            layers,
+            ..resolved.build(file)?
+        })
+    }
+}
+
 impl WrittenLayers {
     /// Takes the layers out of a file, and refuses keys that stand where they mean nothing.
-    pub(super) fn take(file: &mut PolicyFile, name: &str) -> Result<Self, PolicyError> {
+    fn take(file: &mut PolicyFile, name: &str) -> Result<Self, PolicyError> {
         let at = |key: String, why: &str| PolicyError::Invalid {
             file: name.to_owned(),
             key,
@@ -160,7 +158,7 @@ impl WrittenLayers {
     }
 
     /// Compiles every effective policy over the organisation's own.
-    pub(super) fn compile(self, organisation: &PolicyFile, file: &str) -> Result<Layers, PolicyError> {
+    fn compile(self, organisation: &PolicyFile, file: &str) -> Result<Layers, PolicyError> {
         let mut effective = BTreeMap::new();
         let teams = std::iter::once(None).chain(self.teams.iter().enumerate().map(Some));
         for team in teams {
