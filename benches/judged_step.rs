@@ -103,7 +103,7 @@ async fn guardian(endpoint: String) -> String {
         .expect("a configuration");
     config.server.listen.set_port(0);
     let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off).expect("a guardian"));
-    let keyring = app::keyring(&config);
+    let keyring = app::keyring(&config).expect("keys");
     let server = Server::bind(config.server, config.wire, guardian, keyring).expect("a server");
     let address = server.address();
     tokio::spawn(server.run());

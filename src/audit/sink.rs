@@ -18,7 +18,7 @@ pub trait Sink: Send + Sync {
     fn write(&self, record: Record) -> Taken;
 
     /// Takes a line of JSON that is the record of no step.
-    fn note(&self, _line: Vec<u8>) {}
+    fn note(&self, line: Vec<u8>);
 
     /// Waits until every record taken so far has reached its destination, but not for ever.
     fn flush(&self) {}
@@ -78,6 +78,8 @@ impl Sink for NullSink {
     fn write(&self, _record: Record) -> Taken {
         Taken::YES
     }
+
+    fn note(&self, _line: Vec<u8>) {}
 }
 
 /// Keeps records in memory, for tests.
@@ -99,6 +101,8 @@ impl Sink for MemorySink {
         self.records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
         Taken::YES
     }
+
+    fn note(&self, _line: Vec<u8>) {}
 }
 
 enum Job {

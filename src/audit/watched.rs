@@ -30,6 +30,10 @@ impl Sink for WatchedSink {
         self.sink.write(record)
     }
 
+    fn note(&self, line: Vec<u8>) {
+        self.sink.note(line);
+    }
+
     fn flush(&self) {
         self.sink.flush();
     }
