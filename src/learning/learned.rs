@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::figures::Figures;
-use crate::local::{Delta, Head, MayAllow, Model, Slots, StepRole};
+use crate::local::{Delta, Head, MayAllow, Model, Slots, StepRole, frame};
 
 const MAGIC: &[u8; 8] = b"AOSLEARN";
 const FORMAT: u32 = 1;
@@ -56,11 +56,7 @@ pub struct NoLearnedModel(String);
 impl Learned {
     /// The file's bytes.
     pub fn to_bytes(header: &Header, delta: &Delta) -> Vec<u8> {
-        // A header of plain values is always JSON.
-        let json = serde_json::to_vec(header).unwrap_or_default();
-        let mut bytes = MAGIC.to_vec();
-        bytes.extend(u32::try_from(json.len()).unwrap_or(u32::MAX).to_le_bytes());
-        bytes.extend(&json);
+        let mut bytes = frame::written(header, MAGIC);
         bytes.extend(delta.to_bytes());
         bytes
     }
@@ -75,16 +71,7 @@ impl Learned {
     }
 
     fn read(bytes: &[u8], organisation: &str, base: &Model) -> Result<Self, String> {
-        let rest = bytes.strip_prefix(MAGIC).ok_or("it does not begin like one")?;
-        let (length, rest) = rest.split_first_chunk::<4>().ok_or("it is cut")?;
-        let length = u32::from_le_bytes(*length) as usize;
-        if length > MAX_HEADER {
-            return Err(format!(
-                "its header has {length} bytes, and at most {MAX_HEADER} are read"
-            ));
-        }
-        let (header, rest) = rest.split_at_checked(length).ok_or("it is cut")?;
-        let header: Header = serde_json::from_slice(header).map_err(|error| format!("its header: {error}"))?;
+        let (header, rest): (Header, _) = frame::read(bytes, MAGIC, MAX_HEADER)?;
         if header.format != FORMAT {
             return Err(format!("it is of format {}", header.format));
         }

@@ -23,6 +23,7 @@ mod floor;
 mod learn;
 mod learned;
 #[cfg(test)]
+#[path = "tests/poisoning.rs"]
 mod poisoning;
 mod sequential;
 mod state;

@@ -22,6 +22,7 @@ mod card;
 mod decision;
 mod delta;
 mod features;
+pub(crate) mod frame;
 mod hashes;
 mod lexicon;
 mod may_allow;

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::delta::Delta;
+use super::frame;
 use super::vocabulary::{self, Vocabulary};
 use super::voice::StepRole;
 use super::words;
@@ -134,16 +135,7 @@ impl Model {
     }
 
     fn read(bytes: &[u8]) -> Result<Self, String> {
-        let rest = bytes.strip_prefix(MAGIC).ok_or("it does not begin like one")?;
-        let (length, rest) = rest.split_first_chunk::<4>().ok_or("it is cut")?;
-        let length = u32::from_le_bytes(*length) as usize;
-        if length > MAX_HEADER {
-            return Err(format!(
-                "its header has {length} bytes, and at most {MAX_HEADER} are read"
-            ));
-        }
-        let (header, rest) = rest.split_at_checked(length).ok_or("it is cut")?;
-        let header: Header = serde_json::from_slice(header).map_err(|error| format!("its header: {error}"))?;
+        let (header, rest): (Header, _) = frame::read(bytes, MAGIC, MAX_HEADER)?;
         let end = rest.len().checked_sub(vocabulary::BYTES).ok_or("it is cut")?;
         let (weights, known) = rest.split_at_checked(end).ok_or("it is cut")?;
         header.check(weights.len())?;
@@ -159,12 +151,7 @@ impl Model {
 
     /// The file's bytes.
     pub fn to_bytes(header: &Header, weights: &[i8], vocabulary: &Vocabulary) -> Vec<u8> {
-        // A header of plain values is always JSON.
-        let json = serde_json::to_vec(header).unwrap_or_default();
-        let mut bytes = Vec::with_capacity(MAGIC.len() + 4 + json.len() + weights.len() + vocabulary::BYTES);
-        bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&u32::try_from(json.len()).unwrap_or(u32::MAX).to_le_bytes());
-        bytes.extend_from_slice(&json);
+        let mut bytes = frame::written(header, MAGIC);
         bytes.extend(weights.iter().flat_map(|weight| weight.to_le_bytes()));
         bytes.extend(vocabulary.bytes());
         bytes

@@ -97,12 +97,13 @@ impl Client {
     }
 
     fn posting(&self, body: &Value) -> reqwest::RequestBuilder {
+        let own = &body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
         let request = self.0.http.post(&self.0.base).body(body.to_string());
         request
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream")
             .header("mcp-session-id", "s-1")
-            .header("mcp-protocol-version", "2025-11-25")
+            .header("mcp-protocol-version", own.as_str().unwrap_or("2025-11-25"))
     }
 
     async fn send(&self, body: &Value) -> (u16, String) {
@@ -373,11 +374,7 @@ async fn headers_of_the_modern_era_say_what_the_body_says() {
     assert_eq!(denied["result"]["resultType"], "complete");
     let unknown = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "read_note",
         "_meta": {"io.modelcontextprotocol/protocolVersion": "v999"}}});
-    let request = client.0.http.post(&client.0.base).body(unknown.to_string());
-    let request = request
-        .header("content-type", "application/json")
-        .header("mcp-protocol-version", "v999");
-    assert_eq!(request.send().await.unwrap().status(), 200);
+    assert_eq!(client.posting(&unknown).send().await.unwrap().status(), 200);
     let asked = agent.called("tools/call");
     assert_eq!(
         asked.last().unwrap().headers["mcp-protocol-version"],

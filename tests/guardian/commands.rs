@@ -362,11 +362,11 @@ fn what_cannot_be_read_is_named() {
         ),
         (
             &["rules", "list", "--policy", "policy.toml"],
-            "policy.toml: `extends`: expected one of default, redact, pii_redaction, secret_redaction, found `redcat`",
+            "policy.toml: `extends`: expected one of default, coding, redact, pii_redaction, secret_redaction, found `redcat`",
         ),
         (
             &["config", "check"],
-            "it is no built-in profile either: those are default, redact",
+            "it is no built-in profile either: those are default, coding, redact",
         ),
     ] {
         let (code, _, error) = output(guardian(folder.path()).args(arguments));

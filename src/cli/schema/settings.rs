@@ -2,6 +2,7 @@
 
 use super::said::Said::{self, AtLeast, Between, Needs, OneOf, Share};
 use super::said::names;
+use crate::access;
 use crate::gateway;
 use crate::model::Enforcement;
 
@@ -60,6 +61,10 @@ fn judge() -> Vec<(&'static str, Said)> {
         ("organisations", Needs(&["id"])),
         ("organisations.keys", Needs(&["key"])),
         ("oidc", Needs(&["issuer"])),
+        (
+            "oidc.algorithms",
+            OneOf(access::ALGORITHMS.iter().map(|(name, _)| *name).collect()),
+        ),
         ("oidc.leeway_seconds", Between(0, 300)),
         ("oidc.refresh_seconds", Between(1, 86_400)),
         ("oidc.max_stale_seconds", Between(1, 7 * 86_400)),

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Api;
 use super::items::Items;
+use super::step::{ODD, Step, index_of};
 use crate::gateway::json::{Json, object};
 use crate::wire::chat::{self, RunBy};
 
@@ -24,28 +25,10 @@ pub(super) struct Assembled {
     told: BTreeMap<usize, usize>,
 }
 
-/// What an event does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// It says something, or nothing.
-    Says,
-    /// It begins a call, or the end: from here on everything is held.
-    Holds,
-    /// It begins words after thoughts: what was held may go on, unless there is a call in it.
-    Frees,
-    /// It is the last one.
-    Ends,
-    /// It tells of an error, and is the last one.
-    Fails,
-}
-
 /// Calls of a message, or blocks of an answer, at most.
 const MAX_PIECES: usize = 1024;
 /// Members of a message of Messages that its last event does not say.
 const SAID_BEFORE: [&str; 5] = ["id", "type", "role", "model", "content"];
-
-/// A stream that a client would understand in another way than it was judged.
-pub(super) const ODD: &str = "the model behind the gateway sent events that do not fit together";
 
 impl Assembled {
     pub(super) fn new(api: Api) -> Self {
@@ -258,18 +241,6 @@ fn content(choice: &Json) -> &str {
         .at(&["message", "content"])
         .and_then(Json::as_str)
         .unwrap_or_default()
-}
-
-/// The place of an element, where it says one.
-///
-/// # Errors
-///
-/// When it is no whole number: clients take that for different places.
-pub(super) fn index_of(value: &Json, name: &str) -> Result<Option<usize>, &'static str> {
-    match value.get(name) {
-        None | Some(Json::Null) => Ok(None),
-        Some(at) => at.as_index().map(Some).ok_or(ODD),
-    }
 }
 
 fn append(block: &mut Json, delta: &Json, name: &str) {

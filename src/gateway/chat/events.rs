@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::Api;
-use super::assembled::{Assembled, ODD, Step};
+use super::assembled::Assembled;
 use super::forms::Told;
 use super::retold::Retold;
+use super::step::{ODD, Step};
 use super::turn::{Settled, Turn};
 use crate::gateway::follow::{Follow, Streamed};
 use crate::gateway::route::Route;

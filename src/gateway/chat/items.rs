@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::assembled::{ODD, Step, index_of};
+use super::step::{ODD, Step, index_of};
 use crate::gateway::json::Json;
 use crate::wire::chat::{self, RunBy};
 

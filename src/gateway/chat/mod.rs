@@ -12,6 +12,7 @@
 //! | `forms.rs` | refusals, and what stands for a denied call, in the form of each interface |
 //! | `events.rs` | streams: what is held, and when it goes on |
 //! | `assembled.rs` | what a stream says, as the whole answer that it makes together |
+//! | `step.rs` | what one event does, and where in the answer it stands |
 //! | `items.rs` | what a stream of Responses says of its items, held to what its end says |
 //! | `retold.rs` | the rest of a changed answer, as events |
 
@@ -22,6 +23,7 @@ mod forms;
 mod items;
 mod judging;
 mod retold;
+mod step;
 mod turn;
 
 use std::sync::Arc;
