@@ -266,6 +266,13 @@ async fn a_model_is_learned_and_settles_nothing_until_it_agreed_with_the_judge()
     let state = State::read(&own).unwrap();
     assert_eq!(state.history.last().unwrap().what, "promoted");
     assert_eq!(state.live.unwrap().version, version);
-    // What it was taught to fear is asked.
-    assert_eq!(guardian.post(&strange_attack(30)).await.decision(), "deny");
+    // What it was taught to fear it does not settle.
+    for at in 26..40 {
+        let reply = guardian.post(&strange_attack(at)).await;
+        let reasoning = reply.result()["reasoning"].as_str().unwrap().to_owned();
+        assert!(
+            reply.decision() == "deny" || !reasoning.contains(&version),
+            "{reasoning}"
+        );
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::said::Said::{self, AtLeast, Between, Needs, OneOf, Share};
 use super::said::names;
-use crate::access;
+use crate::access::{self, Scope};
 use crate::gateway;
 use crate::model::Enforcement;
 
@@ -60,6 +60,7 @@ fn judge() -> Vec<(&'static str, Said)> {
         ("local_judge.audit_share", Between(0, 1)),
         ("organisations", Needs(&["id"])),
         ("organisations.keys", Needs(&["key"])),
+        ("organisations.keys.scopes", OneOf(names(&Scope::ALL, Scope::as_str))),
         ("oidc", Needs(&["issuer"])),
         (
             "oidc.algorithms",
