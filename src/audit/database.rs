@@ -20,6 +20,8 @@ use super::verify::{Verified, Verifier};
 const MAX_FOUND: usize = 10_000;
 /// Records that are read or removed at a time.
 const PAGE: usize = 1_000;
+/// Between rounds of removing.
+const REST: std::time::Duration = std::time::Duration::from_millis(10);
 
 /// A database of records.
 pub struct AuditDatabase {
@@ -263,7 +265,7 @@ impl AuditDatabase {
                     let mut heads = store.hold(std::slice::from_ref(&name))?;
                     let head = heads.entry(name.clone()).or_default();
                     let kept = store.first_since(&name, before)?.unwrap_or(head.number + 1);
-                    let through = (kept - 1).min(most).min(head.floor + 50 * PAGE as i64);
+                    let through = (kept - 1).min(most).min(head.floor + PAGE as i64);
                     if through <= head.floor {
                         return Ok(0);
                     }
@@ -285,6 +287,8 @@ impl AuditDatabase {
                 if some == 0 {
                     break;
                 }
+                // Who appends has its turn.
+                std::thread::sleep(REST);
             }
         }
         Ok(removed)

@@ -11,6 +11,7 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, value};
 
 use super::output::say;
 use super::{ConfigArgument, Ended, settings_file};
+use crate::app;
 use crate::config::{self, ApiKey, ConfigFile, Keys};
 
 /// Make, list or revoke API keys. A running server heeds a change at once.
@@ -81,6 +82,7 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
                 file.display()
             );
             say!("{key}");
+            check_in_force(&file)?;
         }
         Command::List { config } => list(config)?,
         Command::Revoke {
@@ -102,7 +104,8 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
                 "several organisations have a key `{told}`: say which with `--organisation`"
             );
             write(&file, &document)?;
-            eprintln!("{}: the key `{told}` is revoked", file.display());
+            eprintln!("{}: the key `{told}` is taken out", file.display());
+            check_in_force(&file)?;
         }
     }
     Ok(Ended::Done)
@@ -154,6 +157,13 @@ fn write(file: &Path, document: &DocumentMut) -> anyhow::Result<()> {
     // A link to a file elsewhere stays one.
     let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     settings_file::replace(&target, &text).with_context(|| format!("{name}: cannot be written"))
+}
+
+/// Checks that a running server takes up what was written: it heeds no edit while another of its files is broken.
+fn check_in_force(file: &Path) -> anyhow::Result<()> {
+    let config = config::load_with(Some(file), Keys::Unneeded)?;
+    let organisations = app::organisations(&config).map(drop);
+    organisations.context("a running server does NOT heed this edit before this is mended")
 }
 
 fn entry(hash: &ApiKey, name: &str, scopes: &[String], expires: Option<Timestamp>) -> Table {

@@ -389,14 +389,7 @@ impl One<'_> {
 
     /// A value that may stand in a variable: `env:NAME`.
     fn secret(&self, key: &str, text: &str) -> Result<String, ConfigError> {
-        let Some(name) = text.strip_prefix("env:") else {
-            return Ok(text.to_owned());
-        };
-        match (variable(name), self.reader.keys) {
-            (Some(value), _) => Ok(value),
-            (None, Keys::Unneeded) => Ok(String::new()),
-            (None, Keys::Needed) => Err(self.wrong(key, format!("the variable `{name}` is not set"))),
-        }
+        Ok(self.reader.text_or_variable(key, text)?.unwrap_or_default())
     }
 
     /// Headers for the agent behind the gateway; `env:NAME` for those that hold a secret.

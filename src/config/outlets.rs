@@ -80,7 +80,7 @@ impl Reader<'_> {
     }
 
     /// A value that may be a secret: as it stands, or `env:` and the name of a variable.
-    fn text_or_variable(&self, at: &str, text: &str) -> Result<Option<String>, ConfigError> {
+    pub(super) fn text_or_variable(&self, at: &str, text: &str) -> Result<Option<String>, ConfigError> {
         match text.strip_prefix("env:") {
             Some(name) => self.key_in(name, WhoseKey::Server, at),
             None => Ok(Some(text.to_owned())),

@@ -181,6 +181,19 @@ impl Collector {
     }
 
     /// Reads the state of an organisation again where it has changed, and the models that it names.
+    /// Leaves an organisation to the built-in model, until its state can be written or read again.
+    fn suspend(&mut self, organisation: &OrganisationId) {
+        if let Some(open) = self.open.get_mut(organisation) {
+            open.live = Arc::new(Live::default());
+            let mut known = self
+                .shared
+                .organisations
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            known.insert(organisation.clone(), Arc::clone(&open.live));
+        }
+    }
+
     fn refresh(&mut self, organisation: &OrganisationId) {
         let folder = self.shared.settings.folder(organisation);
         let Some(open) = self.open.get_mut(organisation) else {
@@ -201,7 +214,9 @@ impl Collector {
         match State::read(&folder) {
             Ok(state) => open.state = state,
             Err(error) => {
-                return tracing::error!(%organisation, %error, "the state of learned models cannot be read; the built-in one decides");
+                tracing::error!(%organisation, %error, "the state of learned models cannot be read; the built-in one decides");
+                self.suspend(organisation);
+                return;
             }
         }
         let base = &self.shared.base;
@@ -243,7 +258,12 @@ impl Collector {
         });
         match changed {
             Ok(_) => tracing::warn!(%organisation, model = version, "learned model {what}: {why}"),
-            Err(error) => tracing::error!(%organisation, %error, "the state of learned models cannot be written"),
+            Err(error) => {
+                tracing::error!(%organisation, %error, "the state of learned models cannot be written");
+                // What is not written down does not decide until it is.
+                self.suspend(organisation);
+                return;
+            }
         }
         metrics::counter!(names::LEARNING_MODELS, "event" => what).increment(1);
         open.changed = None;

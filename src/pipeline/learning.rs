@@ -8,7 +8,6 @@ use super::screen::Screened;
 use crate::learning::{Count, Learning, Verdicted};
 use crate::local::{MayAllow, Score, Scored, ScorerDecision, Slots, TrainingFeatures, shape};
 use crate::model::{Decision, ReasonCode, Severity, Source, Stage, Standing, Step, Verdict};
-use crate::policy::Thresholds;
 
 /// The longest name of a tool, and the longest list of arguments, that is kept.
 const MAX_NAME: usize = 120;
@@ -25,24 +24,25 @@ pub(super) struct OwnOpinion {
 impl Examiner {
     /// Asks the organisation's own model, where it has one. `None` where the built-in one's opinion stands.
     ///
-    /// INVARIANT: what the built-in model suspects, what the policy has a threshold for, and what no scorer may allow stays as it is.
+    /// INVARIANT: what the built-in model suspects, what no scorer may allow stays as it is; what the policy has a threshold for it
+    /// may hold back, and not settle.
     pub(super) fn own_opinion(
         &self,
         scored: Scored<'_>,
         unmask: &Deobfuscator<'_>,
         leaning: ScorerDecision,
-        thresholds: Thresholds,
+        may_settle: bool,
         may_allow: MayAllow,
         share: f64,
     ) -> Option<OwnOpinion> {
         let live = &self.learner.as_ref()?.live;
         let learned = live.learned.as_ref()?;
-        if thresholds.allow_below.is_some() || may_allow == MayAllow::No || leaning == ScorerDecision::Deny {
+        if may_allow == MayAllow::No || leaning == ScorerDecision::Deny {
             return None;
         }
         let shape = shape(scored.step);
         let knows_shape = learned.knows_shape(shape);
-        if leaning == ScorerDecision::Unsure && !knows_shape {
+        if leaning == ScorerDecision::Unsure && !(may_settle && knows_shape) {
             return None;
         }
         let head = learned.model.head(crate::local::StepRole::of(scored.step.kind));

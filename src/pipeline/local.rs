@@ -12,7 +12,7 @@ use crate::local::{
 };
 use crate::model::{Confidence, Finding, Moved, Opinion, ReasonCode, Severity, Standing, Step, Treatment, View};
 use crate::policy::Thresholds;
-use crate::prefilter::is_everyday;
+use crate::prefilter::{is_everyday, is_special};
 use crate::session::{SessionSnapshot, Snapshot};
 use crate::telemetry::names;
 
@@ -38,10 +38,16 @@ impl Examiner {
         let (policy, step) = (self.policy(), &screened.step);
         let (findings, coverage) = (&*screened.weighed(), &screened.screening().coverage);
         let thresholds = policy.local_judge.thresholds.of(step.kind);
+        let is_bounded = thresholds.allow_below.is_some();
         let head = scorer.model.head(StepRole::of(step.kind));
         let may_allow = match beside {
             Beside::ModelFirst => MayAllow::No,
             Beside::Model | Beside::Nobody => MayAllow::of(step, findings, coverage, policy),
+        };
+        let may_allow = if is_special(step, policy) {
+            MayAllow::No
+        } else {
+            may_allow
         };
         let ordinary = &policy.everyday;
         let everyday = may_allow == MayAllow::Yes && is_everyday(step, findings, policy);
@@ -76,8 +82,10 @@ impl Examiner {
         let read = score.unread.map_or(may_allow, |_| MayAllow::No);
         let mut leaning = ScorerDecision::of(score.probability, thresholds, head, read);
         let (mut version, mut confidence) = (scorer.model.version(), 1.0 - allow_below);
+        // What a policy bounds, the organisation's own model may hold back, and not settle.
+        let may_settle = !is_bounded && !everyday;
         let own = match mode {
-            Mode::On => self.own_opinion(scored, &unmask, leaning, thresholds, may_allow, scorer.audit_share),
+            Mode::On => self.own_opinion(scored, &unmask, leaning, may_settle, may_allow, scorer.audit_share),
             Mode::Shadow | Mode::Off => None,
         };
         let mut own_is_drawn = None;

@@ -31,7 +31,7 @@ pub use destructive_command::{becomes_of, sends_by_command};
 pub use engine::{
     CalledTool, Prefilter, Prefilters, RuleError, ScanContext, StepKeywords, Subject, TrivialContent, Work,
 };
-pub use everyday::is_everyday;
+pub use everyday::{is_everyday, is_special};
 
 impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.

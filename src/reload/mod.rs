@@ -101,6 +101,9 @@ pub enum ReloadError {
     /// Keys or certificates.
     #[error(transparent)]
     Server(#[from] ServerError),
+    /// A policy file without a word: a save that was cut, on a full disk.
+    #[error("{0}: the policy file is empty; `extends = \"default\"` says that nothing differs")]
+    Empty(PathBuf),
     /// Files change faster than they can be read.
     #[error("the files of the configuration changed while they were read")]
     Restless,
@@ -200,6 +203,13 @@ impl Reloader {
             // It comes or goes with the next start.
             (started, _) => started.as_ref(),
         };
+        for organisation in &config.organisations {
+            if let PolicyChoice::File(file) = &organisation.policy
+                && std::fs::read(file).is_ok_and(|bytes| bytes.trim_ascii().is_empty())
+            {
+                return Err(ReloadError::Empty(file.clone()));
+            }
+        }
         let organisations = app::organisations(&config)?;
         let keyring = app::keyring(&config)?;
         let snapshot = Snapshot::of(&config, &organisations, &keyring);

@@ -19,6 +19,8 @@ pub(super) struct Snapshot {
 struct InForce {
     policy: Option<String>,
     prompts: Option<String>,
+    /// Teams and agents of the policy: whose they are, and what they say.
+    layers: Option<blake3::Hash>,
     keys: BTreeSet<String>,
     settings: String,
 }
@@ -30,12 +32,18 @@ impl Snapshot {
             let in_force = known.entry(organisation.id.as_str().to_owned()).or_default();
             in_force.policy = Some(organisation.policy.version.clone());
             in_force.prompts = Some(organisation.prompts.version().to_owned());
+            let layers = format!("{:?}", organisation.policy.layers);
+            in_force.layers = Some(blake3::hash(layers.as_bytes()));
         }
         for settings in &config.organisations {
             let in_force = known.entry(settings.id.as_str().to_owned()).or_default();
+            let keys = settings.api_keys.iter();
+            let keys: Vec<String> = keys
+                .map(|key| format!("{} {:?} {:?}", key.name, key.scopes, key.expires))
+                .collect();
             in_force.settings = format!(
-                "{:?} {:?} {:?} {:?}",
-                settings.mode, settings.allowance, settings.local_judge, settings.certificates
+                "{:?} {:?} {:?} {:?} {:?} {keys:?}",
+                settings.mode, settings.allowance, settings.local_judge, settings.certificates, settings.learns
             );
         }
         for (organisation, key) in keyring.key_names() {
@@ -79,10 +87,13 @@ impl Snapshot {
                 prompts: versions(&old.prompts, &new.prompts),
                 keys_added: new.keys.difference(&old.keys).cloned().collect(),
                 keys_removed: old.keys.difference(&new.keys).cloned().collect(),
-                settings: (old.settings != new.settings)
-                    .then_some("organisations")
-                    .into_iter()
-                    .collect(),
+                settings: [
+                    (old.settings != new.settings).then_some("organisations"),
+                    (old.layers != new.layers).then_some("layers"),
+                ]
+                .into_iter()
+                .flatten()
+                .collect(),
                 ..Change::default()
             };
             changes.push(change);

@@ -44,6 +44,8 @@ pub async fn watch(reloader: Arc<Reloader>) {
         ..Heard::default()
     }));
     let (wake, mut woken) = mpsc::channel(1);
+    // Without a watcher the channel stays open, and polling waits.
+    let _open = wake.clone();
     let mut watcher = watcher(Arc::clone(&heard), wake);
     let mut folders = BTreeSet::new();
     loop {

@@ -4,12 +4,13 @@
 use super::{OtherOrganisation, Refusal, Shared};
 use crate::model::{Caller, OrganisationId, Step};
 
-/// Where a step names the organisation of its user (AOS 3.10).
-const PLACES: [&str; 4] = [
+/// Where a step names the organisation of its user (AOS 3.10), and an ACS envelope its tenant.
+const PLACES: [&str; 5] = [
     "/params/context/user/organization/id",
     "/params/context/user/organization/name",
     "/params/context/identity/organization/id",
     "/params/context/identity/organization/name",
+    "/params/tenant_id",
 ];
 
 /// Refuses a step that names another organisation that is served here.

@@ -105,6 +105,17 @@ async fn with_nothing_configured_hooks_are_judged_as_steps() {
         ("steps/toolCallRequest", bash("cat notes.txt"), "allow"),
         ("steps/toolCallRequest", bash("rm -rf /"), "deny"),
         ("protocols/MCP/tools/call", bash("rm -rf /"), "deny"),
+        // Wherever an adapter puts them, arguments are arguments.
+        (
+            "steps/toolCallRequest",
+            json!({"tool": {"name": "Bash", "arguments": {"command": "rm -rf /"}}}),
+            "deny",
+        ),
+        (
+            "steps/toolCallRequest",
+            json!({"tool": {"name": "Bash", "input": {"command": "rm -rf /"}}, "arguments": {}}),
+            "deny",
+        ),
         (
             "protocols/MCP/tools/call",
             json!({"name": "bash", "arguments": {"command": "rm -rf /"}}),
@@ -144,7 +155,7 @@ async fn with_nothing_configured_hooks_are_judged_as_steps() {
         );
     }
     // Marks without words are answered at once; all else is decided and recorded once.
-    assert_eq!(guardian.records(9).await.len(), 9);
+    assert_eq!(guardian.records(11).await.len(), 11);
 }
 
 #[tokio::test]
@@ -459,7 +470,11 @@ async fn sessions_are_bounded() {
     session(&guardian).await;
     session(&guardian).await;
     let third = post(&guardian, &hello("third")).await;
-    assert_eq!(third.error_code(), -32000);
+    assert_eq!(
+        third.error_code(),
+        -32000,
+        "of one organisation none makes room for another"
+    );
 }
 
 #[tokio::test]

@@ -301,6 +301,8 @@ async fn the_link_that_kubernetes_moves_changes_all_files_together() {
         std::fs::remove_dir_all(mounted.join(format!("..{}", number - 1))).unwrap();
         server.until_version(&version(&numbered(number))).await;
     }
+    let recorded = || async { server.changes().len() >= 3 };
+    server.until("recorded: three changes", recorded).await;
     let changes = server.changes();
     assert_eq!(changes.len(), 3, "policy and prompts came together: {changes:?}");
     assert!(

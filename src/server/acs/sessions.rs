@@ -20,6 +20,11 @@ use crate::wire::{self, RpcError};
 
 /// Requests of one session that are remembered while they are fresh.
 const MAX_SEEN: usize = 8_192;
+/// Whose session it is, and its id.
+type Key = (OrganisationId, String);
+/// Ids of all sessions together, where there are many; and what each session may remember at least.
+const MAX_SEEN_IN_ALL: usize = 2_000_000;
+const LEAST_SEEN: usize = 64;
 /// From how many on those that are not fresh any more are forgotten.
 const MANY_SEEN: usize = 512;
 
@@ -28,7 +33,7 @@ pub(super) struct Sessions {
     skew: Duration,
     max: usize,
     started: Timestamp,
-    sessions: Mutex<HashMap<(OrganisationId, String), Arc<Session>>>,
+    sessions: Mutex<HashMap<Key, Arc<Session>>>,
     journal: Option<Arc<Journal>>,
 }
 
@@ -195,7 +200,8 @@ impl Sessions {
             let silent = |session: &Arc<Session>| locked(&session.state).last;
             let oldest = sessions.iter().min_by_key(|(_, session)| silent(session));
             let gone = oldest.filter(|(_, session)| now.duration_since(silent(session)).unsigned_abs() > self.skew * 2);
-            match gone.map(|(key, _)| key.clone()) {
+            let gone = gone.map(|(key, _)| key.clone());
+            match gone.or_else(|| oldest_of_greediest(&sessions, organisation)) {
                 Some(gone) => drop(sessions.remove(&gone)),
                 None => {
                     let message = "there are too many sessions: try again later";
@@ -234,12 +240,14 @@ impl Sessions {
         };
         let id = digest(b"id:", &request.request_id);
         let nonce = request.nonce.as_deref().map(|nonce| digest(b"nonce:", nonce));
+        let sessions = locked(&self.sessions).len().max(1);
+        let room = (MAX_SEEN_IN_ALL / sessions).clamp(LEAST_SEEN, MAX_SEEN);
         let mut state = locked(&session.state);
         state.last = now;
-        if state.seen.len() >= MANY_SEEN {
+        if state.seen.len() >= MANY_SEEN.min(room) {
             state.seen.retain(|_, until| *until >= now);
         }
-        if state.seen.len() >= MAX_SEEN {
+        if state.seen.len() >= room {
             return Err(RpcError::rate_limited(1_000));
         }
         if state.seen.contains_key(&id) {
@@ -254,6 +262,23 @@ impl Sessions {
         state.seen.extend(nonce.map(|nonce| (nonce, until)));
         Ok(())
     }
+}
+
+/// The session that was silent the longest of the organisation with the most; `None` where that is the one that asks.
+fn oldest_of_greediest(sessions: &HashMap<Key, Arc<Session>>, asking: &OrganisationId) -> Option<Key> {
+    let mut held: HashMap<&OrganisationId, usize> = HashMap::new();
+    for (organisation, _) in sessions.keys() {
+        *held.entry(organisation).or_default() += 1;
+    }
+    let (greediest, most) = held.iter().max_by_key(|(_, held)| **held)?;
+    if *most <= held.get(asking).copied().unwrap_or_default() + 1 {
+        return None;
+    }
+    let of_it = sessions
+        .iter()
+        .filter(|((organisation, _), _)| organisation == *greediest);
+    let oldest = of_it.min_by_key(|(_, session)| locked(&session.state).last);
+    oldest.map(|(key, _)| key.clone())
 }
 
 impl Session {

@@ -17,6 +17,8 @@ pub(in crate::wire) enum AcsShape {
     Payload(Hook),
     /// `{type, value, provenance}`, and lists of them.
     Value,
+    /// Which tool is called, and other members of a call that say what it is: what they hold beside that is an argument.
+    Tool,
     /// Names, ids and counts.
     Known,
 }
@@ -44,6 +46,9 @@ impl AcsShape {
                 "value" => Some(zone.free()),
                 _ => None,
             },
+            AcsShape::Tool => {
+                matches!(member.key, "name" | "version" | "provider" | "provenance").then(|| zone.known())
+            }
             AcsShape::Known => matches!(
                 member.key,
                 "name"
@@ -76,7 +81,7 @@ impl AcsShape {
     /// The zone of a member that ACS does not define here. Of a call, whatever is not known to be something else is an argument.
     pub(in crate::wire) const fn undefined_member(self, zone: Zone) -> Zone {
         match self {
-            AcsShape::Payload(Hook::ToolCallRequest) => {
+            AcsShape::Payload(Hook::ToolCallRequest) | AcsShape::Tool => {
                 Zone::new(Shape::ArgumentValue, Origin::ToolArguments, Place::Body)
             }
             _ => zone.decoration(),
@@ -96,6 +101,9 @@ fn payload_member(hook: Hook, zone: Zone, member: Member<'_, '_>) -> Option<Zone
         (Hook::SkillRegister, "definition" | "declared_capabilities" | "composition") => zone.free(),
         (_, "reasoning" | "agent_reasoning") => Zone::body(Origin::Reasoning),
         (Hook::ToolCallRequest, "intent") => Zone::body(Origin::Reasoning),
+        (Hook::ToolCallRequest, "tool" | "operation" | "capability" | "platform" | "platform_context") => {
+            zone.known().shaped(Shape::Acs(AcsShape::Tool))
+        }
         (_, key) if is_known(key) => zone.known(),
         _ => return None,
     })

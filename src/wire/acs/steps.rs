@@ -24,6 +24,9 @@ const OF_CALL: &[&str] = &[
     "provenance",
 ];
 
+/// Members of a tool that say which one it is.
+const OF_TOOL: &[&str] = &["name", "version", "provider", "provenance"];
+
 /// Reads a hook.
 pub(super) fn draft(table: &Table<'_>, envelope: &Envelope<'_>, hook: Hook) -> Result<(Method, Draft), RpcError> {
     let around = Around::read(table, envelope)?;
@@ -104,6 +107,10 @@ fn read_call(request: Checked<'_, '_>, payload: NodeId, draft: &mut Draft) -> Re
     }
     let remarks = &mut draft.remarks;
     Elsewhere { request, remarks }.read(payload, OF_CALL, &mut arguments);
+    if table.kind(tool) == json::Kind::Object {
+        let remarks = &mut draft.remarks;
+        Elsewhere { request, remarks }.read(tool, OF_TOOL, &mut arguments);
+    }
     draft.tool_call = Some(CallDraft {
         tool: table.text(tool_node).unwrap_or_default().into_owned(),
         tool_node,
