@@ -388,10 +388,7 @@ enum Value {
 /// What comes after this word of options, where all of them are usual.
 fn option(word: &str) -> Option<Option<Value>> {
     if let Some(name) = word.strip_prefix("--") {
-        return match LONG.iter().find(|(long, _)| *long == name) {
-            Some((_, value)) => Some(*value),
-            None => None,
-        };
+        return LONG.iter().find(|(long, _)| *long == name).map(|(_, value)| *value);
     }
     let last = word.chars().next_back()?;
     let flags = word.strip_prefix('-')?.strip_suffix(last)?;
