@@ -24,13 +24,15 @@ const SIGN_AFTER: i64 = 1_000;
 const SIGN_EVERY: i64 = 60_000_000;
 
 /// The end of a chain.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Head {
     /// The number of the last record; 0 before the first.
     pub(super) number: i64,
+    #[serde(with = "digits")]
     pub(super) hash: Hash,
-    /// The last record that retention removed, and its hash: the chain begins behind it.
+    /// The last record that retention removed, or that stands in the file before this one, and its hash: the chain begins behind it.
     pub(super) floor: i64,
+    #[serde(with = "digits")]
     pub(super) floor_hash: Hash,
     /// The last record that is a checkpoint, and when it was signed, in microseconds since 1970.
     pub(super) signed: i64,
@@ -64,7 +66,8 @@ pub(super) enum Event {
     /// The texts of records were erased: first and last number of each run.
     #[serde(rename = "audit/erase")]
     Erasure { erased: Vec<[i64; 2]> },
-    /// The records up to this one, which had this hash, were removed because of their age.
+    /// The records up to this one, which had this hash, are here no more: they were removed because of their age, or stand in the file
+    /// before this one.
     #[serde(rename = "audit/expire")]
     Expiry { number: i64, hash: String },
 }
@@ -170,6 +173,24 @@ pub(super) fn signed_text(organisation: &str, number: i64, hash: &Hash) -> Vec<u
 
 pub(super) fn hex(hash: &Hash) -> String {
     blake3::Hash::from_bytes(*hash).to_hex().to_string()
+}
+
+/// The hash of so many hexadecimal digits; of other texts, one that fits nothing.
+pub(super) fn of_hex(text: &str) -> Hash {
+    blake3::Hash::from_hex(text).map(Into::into).unwrap_or_default()
+}
+
+/// Hashes as hexadecimal digits.
+mod digits {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(hash: &super::Hash, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&super::hex(hash))
+    }
+
+    pub(super) fn deserialize<'d, D: Deserializer<'d>>(deserializer: D) -> Result<super::Hash, D::Error> {
+        Ok(super::of_hex(&String::deserialize(deserializer)?))
+    }
 }
 
 /// A hash that a database holds; one of another length fits nothing.

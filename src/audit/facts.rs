@@ -47,6 +47,36 @@ pub(super) struct Facts {
     pub(super) rules: String,
 }
 
+impl Query {
+    /// Whether a record with these facts is looked for. What a chain says of itself is found by its id only.
+    pub(super) fn fits(&self, facts: &Facts) -> bool {
+        let is = |wanted: &Option<String>, found: Option<&str>| {
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| found == Some(searched(wanted).as_str()))
+        };
+        let is_step = !facts.caller.is_empty() || self.decision_id.is_some() || self.caller.is_some();
+        let rule = self
+            .rule
+            .as_ref()
+            .map(|rule| format!(" {} ", rule.replace(['\0', ' '], "")));
+        is_step
+            && is(&self.organisation, Some(&facts.organisation))
+            && is(&self.session, facts.session.as_deref())
+            && is(&self.user, facts.user.as_deref())
+            && is(&self.caller, Some(&facts.caller))
+            && is(&self.tool, facts.tool.as_deref())
+            && is(&self.decision, facts.decision.as_deref())
+            && self
+                .decision_id
+                .as_ref()
+                .is_none_or(|id| facts.decision_id.starts_with(&searched(id)))
+            && rule.is_none_or(|rule| facts.rules.contains(&rule))
+            && self.since.is_none_or(|since| facts.time >= since)
+            && self.until.is_none_or(|until| facts.time < until)
+    }
+}
+
 impl Facts {
     pub(super) fn of(line: &str) -> Self {
         let record: serde_json::Value = serde_json::from_str(line).unwrap_or_default();

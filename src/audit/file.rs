@@ -1,71 +1,7 @@
-//! The file of records: appended to, and followed when somebody puts another one in its place.
+//! Files of records: how they are opened, and what tells one from another.
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-
-use super::AuditError;
-use super::output::{LastLine, Output, Reopen};
-
-impl LastLine {
-    /// Of a file. What cannot be read, and what is no plain file, counts as whole.
-    pub(super) fn of(path: &Path) -> Self {
-        let last = || {
-            let mut file = File::open(path).ok()?;
-            file.seek(SeekFrom::End(-1)).ok()?;
-            let mut byte = [0];
-            file.read_exact(&mut byte).ok()?;
-            Some(byte)
-        };
-        match path.is_file().then(last).flatten() {
-            None | Some([b'\n']) => LastLine::Whole,
-            Some(_) => LastLine::Torn,
-        }
-    }
-}
-
-/// A file by its name: after it was moved or deleted, lines go to a new one of the same name.
-pub(super) struct NamedFile {
-    path: PathBuf,
-    file: File,
-    identity: Option<Identity>,
-}
-
-impl NamedFile {
-    /// Opens it for appending, or makes it.
-    pub(super) fn open(path: &Path) -> Result<Self, AuditError> {
-        let file = appending(path).map_err(|why| AuditError::File {
-            file: path.to_owned(),
-            why,
-        })?;
-        Ok(Self {
-            path: path.to_owned(),
-            identity: identity(&file),
-            file,
-        })
-    }
-}
-
-impl Write for NamedFile {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.file.write(bytes)
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        self.file.flush()
-    }
-}
-
-impl Output for NamedFile {
-    fn follow(&mut self, reopen: Reopen) -> std::io::Result<()> {
-        if reopen == Reopen::IfGone && named(&self.path) == self.identity {
-            return Ok(());
-        }
-        self.file = appending(&self.path)?;
-        self.identity = identity(&self.file);
-        Ok(())
-    }
-}
+use std::path::Path;
 
 /// Opens a file for appending; a new one can be read by its user alone.
 ///
@@ -73,7 +9,17 @@ impl Output for NamedFile {
 ///
 /// Also where it is a pipe: to open it waits for a reader, and a reader that stops would stop the guardian.
 pub(super) fn appending(path: &Path) -> std::io::Result<File> {
+    opened(path, std::fs::OpenOptions::new())
+}
+
+/// The same, to be read as well.
+pub(super) fn readable(path: &Path) -> std::io::Result<File> {
     let mut options = std::fs::OpenOptions::new();
+    options.read(true);
+    opened(path, options)
+}
+
+fn opened(path: &Path, mut options: std::fs::OpenOptions) -> std::io::Result<File> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};

@@ -97,7 +97,8 @@ impl KeptRecord {
     /// Reads a line; `None` where it is no record.
     pub fn of(line: &[u8]) -> Option<Self> {
         let record: Self = serde_json::from_slice(line).ok()?;
-        (!record.decision_id.is_empty()).then_some(record)
+        // What a chain says of itself is the record of no step.
+        (!record.decision_id.is_empty() && record.outcome != "chain").then_some(record)
     }
 
     /// What was answered in a word: `allow`, `modify`, `deny`, `error`; else how it ended.

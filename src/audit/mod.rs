@@ -18,6 +18,7 @@ mod file;
 mod follow;
 mod keeping;
 mod kept;
+mod lines;
 mod output;
 mod policies;
 mod policy_table;
@@ -33,19 +34,20 @@ mod ticket;
 mod verify;
 mod watched;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use address::Address;
 pub use change::{Change, InForce, Versions};
 pub use database::AuditDatabase;
 pub use facts::Query;
-use file::NamedFile;
 pub use follow::Follower;
 use keeping::DatabaseOutput;
 pub use keeping::Keeping;
 pub use kept::{KeptFinding, KeptObserved, KeptRecord, each_line};
-use output::LastLine;
+pub use lines::AuditFiles;
+use lines::ChainedFile;
+use output::Output;
 pub use policies::{Archive, KeptText, Sort};
 pub use record::{FindingLine, Outcome, Record, VerdictLines};
 pub use signing::{Signer, public_key};
@@ -112,6 +114,7 @@ pub fn check(settings: &Settings, keeping: &Keeping) -> Result<(), AuditError> {
         Settings::Off | Settings::Stderr => None,
     };
     let Some(path) = path else { return Ok(()) };
+    let chain = (matches!(settings, Settings::File(_)) && is_plain(path)).then(|| lines::beside(path));
     let failed = |why| match settings {
         Settings::Postgres(_) => {
             AuditError::Database(std::io::Error::other(format!("the spool {}: {why}", path.display())))
@@ -121,11 +124,26 @@ pub fn check(settings: &Settings, keeping: &Keeping) -> Result<(), AuditError> {
             why,
         },
     };
-    let was_there = path.exists();
-    file::appending(path).map_err(failed)?;
-    match was_there {
-        true => Ok(()),
-        false => std::fs::remove_file(path).map_err(failed),
+    for path in std::iter::once(path).chain(&chain) {
+        let was_there = path.exists();
+        file::appending(path).map_err(failed)?;
+        if !was_there {
+            std::fs::remove_file(path).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether there is a file, or may be one.
+fn is_plain(path: &Path) -> bool {
+    path.is_file() || !path.exists()
+}
+
+/// A file of records. What is no plain file, such as a terminal, has no chain: it cannot be read again.
+fn output(path: &Path, keeping: &Keeping) -> std::io::Result<Box<dyn Output>> {
+    match is_plain(path) {
+        true => Ok(Box::new(ChainedFile::open(path, keeping.signer.clone())?)),
+        false => Ok(Box::new(file::appending(path)?)),
     }
 }
 
@@ -145,14 +163,17 @@ impl Audit {
     pub fn new(settings: &Settings, keeping: &Keeping, on_failure: OnFailure) -> Result<Self, AuditError> {
         let sink: Arc<dyn Sink> = match settings {
             Settings::Off => Arc::new(NullSink),
-            Settings::Stderr => Arc::new(LineSink::new(LastLine::Whole, Box::new(std::io::stderr()), on_failure)),
+            Settings::Stderr => Arc::new(LineSink::new(Box::new(std::io::stderr()), on_failure)),
             Settings::File(path) => {
-                let last = LastLine::of(path);
-                Arc::new(LineSink::new(last, Box::new(NamedFile::open(path)?), on_failure))
+                let output = output(path, keeping).map_err(|why| AuditError::File {
+                    file: path.clone(),
+                    why,
+                })?;
+                Arc::new(LineSink::new(output, on_failure))
             }
             Settings::Sqlite(_) | Settings::Postgres(_) => {
                 let output = DatabaseOutput::open(settings, keeping).map_err(AuditError::Database)?;
-                Arc::new(LineSink::new(LastLine::Whole, Box::new(output), on_failure))
+                Arc::new(LineSink::new(Box::new(output), on_failure))
             }
         };
         Ok(Self { sink, on_failure })

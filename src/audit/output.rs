@@ -2,21 +2,10 @@
 
 use std::io::Write;
 
-/// How the last line of an output ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LastLine {
-    /// With its line end, or there is none.
-    Whole,
-    /// In its middle: who wrote it was stopped by force, or the machine lost its power.
-    Torn,
-}
-
-/// Where lines are written.
+/// Where lines are written; they are there once they are flushed.
 pub(super) trait Output: Write + Send {
-    /// Makes sure that the next line goes where the name of the output points now.
-    fn follow(&mut self, _reopen: Reopen) -> std::io::Result<()> {
-        Ok(())
-    }
+    /// Somebody put another file under the name of this one.
+    fn reopen(&mut self) {}
 
     /// How many lines may be written before they are flushed. With more than one, all of them are there afterwards or none.
     fn batch(&self) -> usize {
@@ -26,9 +15,4 @@ pub(super) trait Output: Write + Send {
 
 impl Output for std::io::Stderr {}
 
-/// Whether an output is opened again though nothing seems to have changed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reopen {
-    Asked,
-    IfGone,
-}
+impl Output for std::fs::File {}

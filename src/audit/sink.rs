@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::output::{LastLine, Output, Reopen};
+use super::output::Output;
 use super::{OnFailure, Outcome, Record};
 use crate::telemetry::names;
 
@@ -188,8 +188,8 @@ struct Writer {
 }
 
 impl LineSink {
-    /// A sink that appends to `output`, of which the last line ends so.
-    pub(super) fn new(last: LastLine, output: Box<dyn Output>, on_failure: OnFailure) -> Self {
+    /// A sink that appends to `output`.
+    pub(super) fn new(output: Box<dyn Output>, on_failure: OnFailure) -> Self {
         let (jobs, inbox) = sync_channel(WAITING);
         let (end, ended) = sync_channel(1);
         let state = Arc::new(State::new());
@@ -197,7 +197,7 @@ impl LineSink {
             output,
             on_failure,
             state: Arc::clone(&state),
-            torn: last == LastLine::Torn,
+            torn: false,
         };
         let writer = std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
             writer.run(&inbox);
@@ -312,12 +312,9 @@ impl Writer {
     }
 
     fn write(&mut self, lines: &[Line]) -> std::io::Result<()> {
-        let reopen = if self.state.reopen.swap(false, Ordering::Relaxed) {
-            Reopen::Asked
-        } else {
-            Reopen::IfGone
-        };
-        self.output.follow(reopen)?;
+        if self.state.reopen.swap(false, Ordering::Relaxed) {
+            self.output.reopen();
+        }
         if self.torn {
             self.output.write_all(b"\n")?;
             self.torn = false;

@@ -7,6 +7,7 @@ use std::fs::{File, TryLockError};
 use std::io::{Error, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use super::file::readable;
 use super::kept::MAX_LINE;
 use crate::telemetry::names;
 
@@ -158,10 +159,7 @@ impl Spool {
 
 /// A file for its user alone, made where it is missing. One process has it at a time.
 fn locked_file(path: &Path) -> std::io::Result<File> {
-    let mut options = std::fs::OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.create(true).read(true).append(true).open(path)?;
+    let file = readable(path)?;
     file.try_lock().map_err(|error| match error {
         TryLockError::WouldBlock => Error::other("another guardian uses it: give each its own `spool`"),
         TryLockError::Error(error) => error,

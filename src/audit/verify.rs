@@ -15,9 +15,9 @@ const MAX_UNSIGNED: i64 = 5_000;
 /// A place where a chain is broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Break {
-    /// Whose chain.
+    /// Whose chain; of a line that is in none, the file.
     pub organisation: String,
-    /// The number of the record.
+    /// The number of the record, or of the line.
     pub number: i64,
     /// What is wrong.
     pub what: &'static str,
@@ -45,22 +45,24 @@ pub struct Verified {
     pub records: u64,
     /// Records that were erased.
     pub erased: u64,
+    /// Records of a file that were written before its chains began.
+    pub unchained: u64,
     /// Each chain.
     pub chains: Vec<Checked>,
     /// Where chains are broken.
     pub breaks: Vec<Break>,
 }
 
-/// Takes records in the order of their chains.
+/// Takes the records of each chain in their order.
 pub(super) struct Verifier<'k> {
     /// Public keys whose signatures count; with none, every key does.
     keys: &'k [Vec<u8>],
     heads: BTreeMap<String, Head>,
-    chain: Option<Chain>,
+    chains: BTreeMap<String, Chain>,
     verified: Verified,
 }
 
-/// The chain that is being read.
+/// A chain as far as it was read.
 struct Chain {
     organisation: String,
     head: Option<Head>,
@@ -68,7 +70,8 @@ struct Chain {
     hash: Hash,
     blank: Vec<i64>,
     erased: Vec<[i64; 2]>,
-    expiry: Option<(i64, String)>,
+    /// Whether a record says that those in front of it were removed.
+    expired: bool,
     signed: i64,
     checkpoints: u64,
 }
@@ -78,7 +81,7 @@ impl<'k> Verifier<'k> {
         Self {
             keys,
             heads,
-            chain: None,
+            chains: BTreeMap::new(),
             verified: Verified::default(),
         }
     }
@@ -86,29 +89,23 @@ impl<'k> Verifier<'k> {
     /// Takes the next record.
     pub(super) fn take(&mut self, row: &Row) {
         let organisation = &row.facts.organisation;
-        if self
-            .chain
-            .as_ref()
-            .is_none_or(|chain| chain.organisation != *organisation)
-        {
-            self.end_chain();
-            let head = self.heads.remove(organisation);
-            let (number, hash) = head
-                .as_ref()
-                .map_or((0, Hash::default()), |head| (head.floor, head.floor_hash));
-            self.chain = Some(Chain {
+        let heads = &mut self.heads;
+        let chain = self.chains.entry(organisation.clone()).or_insert_with(|| {
+            let head = heads.remove(organisation);
+            let begin = head.as_ref().map(|head| (head.floor, head.floor_hash));
+            let (number, hash) = begin.unwrap_or_default();
+            Chain {
                 organisation: organisation.clone(),
                 head,
                 number,
                 hash,
                 blank: Vec::new(),
                 erased: Vec::new(),
-                expiry: None,
+                expired: false,
                 signed: number,
                 checkpoints: 0,
-            });
-        }
-        let Some(chain) = &mut self.chain else { return };
+            }
+        });
         self.verified.records += 1;
         let breaks = [
             chain.text_break(row),
@@ -124,9 +121,24 @@ impl<'k> Verifier<'k> {
         (chain.number, chain.hash) = (row.number, row.hash);
     }
 
+    /// Takes a line of a file that holds a record and no place in a chain.
+    pub(super) fn loose(&mut self, file: String, line: i64) {
+        if self.chains.is_empty() {
+            self.verified.unchained += 1;
+            return;
+        }
+        self.verified.breaks.push(Break {
+            organisation: file,
+            number: line,
+            what: "it has no place in a chain",
+        });
+    }
+
     /// What came of it, once every record was taken.
     pub(super) fn end(mut self) -> Verified {
-        self.end_chain();
+        for chain in std::mem::take(&mut self.chains).into_values() {
+            self.end_chain(chain);
+        }
         for (organisation, head) in std::mem::take(&mut self.heads) {
             if head.number > 0 {
                 self.verified.breaks.push(Break {
@@ -139,8 +151,7 @@ impl<'k> Verifier<'k> {
         self.verified
     }
 
-    fn end_chain(&mut self) {
-        let Some(chain) = self.chain.take() else { return };
+    fn end_chain(&mut self, chain: Chain) {
         self.verified.erased += chain.blank.len() as u64;
         let unsigned = chain.number - chain.signed;
         let end = match &chain.head {
@@ -148,7 +159,7 @@ impl<'k> Verifier<'k> {
             Some(head) if (head.number, head.hash) != (chain.number, chain.hash) => {
                 Some("the end of the chain is not the last record")
             }
-            Some(head) if head.floor > 0 && chain.expiry != Some((head.floor, hex(&head.floor_hash))) => {
+            Some(head) if head.floor > 0 && !chain.expired => {
                 Some("the first records are missing, and no retention says so")
             }
             Some(_) if !self.keys.is_empty() && unsigned > MAX_UNSIGNED => {
@@ -220,7 +231,8 @@ impl Chain {
                 None
             }
             Event::Expiry { number, hash } => {
-                self.expiry = Some((number, hash));
+                let floor = self.head.as_ref().map(|head| (head.floor, hex(&head.floor_hash)));
+                self.expired |= floor == Some((number, hash));
                 None
             }
             Event::Checkpoint {

@@ -1,4 +1,4 @@
-//! `guardian audit`: records in a database.
+//! `guardian audit`: records in files and databases.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::output::say;
-use super::records::{database, line_of, named};
+use super::records::{Records, named};
 use super::replay::{Configuration, compare};
 use super::{ConfigArgument, Ended, printable};
-use crate::audit::{AuditDatabase, Erasing, KeptRecord, Query, Settings, public_key};
+use crate::audit::{AuditFiles, Erasing, KeptRecord, Query, Settings, public_key};
 use crate::config::Config;
 
-/// Search, show, export, verify, replay and erase audit records in a database.
+/// Search, show, export, verify and replay audit records in files and databases, and erase them in databases.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     /// List records, the latest first, one a line: time, id, decision, who decided, organisation, session, user, method, tool, message.
@@ -44,6 +44,9 @@ pub(super) enum Command {
     /// Compute the chain of hashes of each organisation again, and check its signatures: exit code 3 where a record was changed,
     /// removed, doubled or moved.
     Verify {
+        /// The file or database [default: that of `[audit] to`]; of files that were rotated, each, the oldest first.
+        #[arg(value_name = "FILE | URL")]
+        records: Vec<String>,
         /// A public key whose signatures count beside those of the configured key: 32 bytes in Base64. Can be repeated.
         #[arg(long, value_name = "KEY")]
         public_key: Vec<String>,
@@ -88,12 +91,13 @@ pub(super) struct Of {
     user: Option<String>,
 }
 
-/// Which database is read.
+/// Which records are read.
 #[derive(Debug, Args)]
 pub(super) struct Source {
-    /// The database: a file, `sqlite:FILE` or `postgres://…` [default: that of `[audit] to`].
+    /// The file or database: a file, `sqlite:FILE` or `postgres://…` [default: that of `[audit] to`]. Of files that were rotated, each,
+    /// the oldest first.
     #[arg(long, value_name = "FILE | URL")]
-    database: Option<String>,
+    database: Vec<String>,
     #[command(flatten)]
     config: ConfigArgument,
 }
@@ -136,27 +140,36 @@ pub(super) struct SearchFor {
 }
 
 impl Source {
-    fn open(&self) -> anyhow::Result<AuditDatabase> {
-        Ok(self.open_configured()?.0)
+    fn open(&self) -> anyhow::Result<Records> {
+        Ok(self.open_configured(&[])?.0)
     }
 
-    /// The database, and the configuration where it was read.
-    fn open_configured(&self) -> anyhow::Result<(AuditDatabase, Option<Config>)> {
-        let config = match &self.database {
-            None => Some(self.config.load_without_keys()?),
-            // A database can be looked at where no guardian is configured.
-            Some(_) => self.config.load_without_keys().ok(),
-        };
-        let settings = match &self.database {
-            None => config.as_ref().and_then(|config| config.audit.clone()),
-            Some(name) => Some(match named(name, config.as_ref()) {
-                Settings::File(file) => Settings::Sqlite(file),
-                settings => settings,
-            }),
+    /// The records, those of `more` among them, and the configuration where it was read.
+    fn open_configured(&self, more: &[String]) -> anyhow::Result<(Records, Option<Config>)> {
+        let names: Vec<&String> = self.database.iter().chain(more).collect();
+        let config = match names.is_empty() {
+            true => Some(self.config.load_without_keys()?),
+            // Records can be looked at where no guardian is configured.
+            false => self.config.load_without_keys().ok(),
         };
         let signer = config.as_ref().and_then(|config| config.audit_keeping.signer.clone());
-        let (database, _) = database(&settings.unwrap_or(Settings::Off), signer)?;
-        Ok((database, config))
+        let settings = match names.as_slice() {
+            [] => config.as_ref().and_then(|config| config.audit.clone()),
+            [name] => Some(named(name, config.as_ref())),
+            names => {
+                let file = |name: &&String| match named(name, None) {
+                    Settings::File(file) => Ok(file),
+                    _ => anyhow::bail!("expected one database, or files of lines, found `{}`", printable(name)),
+                };
+                let files = AuditFiles(names.iter().map(file).collect::<anyhow::Result<_>>()?);
+                return Ok((Records::Lines(files), config));
+            }
+        };
+        let records = settings.map(|settings| Records::of(settings, signer)).transpose()?;
+        let records = records.flatten().context(
+            "no audit records are configured: set `to` in `[audit]` to a file or a database, or name one (--database)",
+        )?;
+        Ok((records, config))
     }
 }
 
@@ -171,10 +184,15 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
             }
         }
         Command::Show { id, from } => show(&mut from.open()?, id)?,
-        Command::Export { organisation, from } => {
-            from.open()?.export(organisation.as_deref(), |line| say!("{line}"))?;
-        }
-        Command::Verify { public_key: keys, from } => return verify(keys, from),
+        Command::Export { organisation, from } => match from.open()? {
+            Records::Lines(files) => files.export(organisation.as_deref(), |line| say!("{line}"))?,
+            Records::Database(mut database, _) => database.export(organisation.as_deref(), |line| say!("{line}"))?,
+        },
+        Command::Verify {
+            public_key: keys,
+            records,
+            from,
+        } => return verify(keys, records, from),
         Command::Replay { search, offline } => return replay(search, *offline),
         Command::Erase { of, organisation, from } => {
             let what = match (&of.session, &of.user) {
@@ -182,7 +200,10 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
                 (None, Some(id)) => Erasing::User(id.clone()),
                 (None, None) => anyhow::bail!("expected `--session` or `--user`"),
             };
-            let erased = from.open()?.erase(organisation.as_deref(), &what)?;
+            let Records::Database(mut database, _) = from.open()? else {
+                anyhow::bail!("records are erased one by one in databases; of files, delete those that were rotated");
+            };
+            let erased = database.erase(organisation.as_deref(), &what)?;
             say!("{erased} records erased");
         }
         Command::Key { config } => {
@@ -235,9 +256,10 @@ fn one_line(line: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn show(database: &mut AuditDatabase, id: &str) -> anyhow::Result<()> {
-    let line =
-        line_of(database, id)?.with_context(|| format!("there is no record of the decision `{}`", printable(id)))?;
+fn show(records: &mut Records, id: &str) -> anyhow::Result<()> {
+    let line = records
+        .line_of(id)?
+        .with_context(|| format!("there is no record of the decision `{}`", printable(id)))?;
     let record: serde_json::Map<String, Value> = serde_json::from_str(&line)?;
     for (key, value) in record.iter().filter(|(_, value)| !value.is_null()) {
         let value = match value {
@@ -249,15 +271,18 @@ fn show(database: &mut AuditDatabase, id: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn verify(keys: &[String], from: &Source) -> anyhow::Result<Ended> {
-    let (mut database, config) = from.open_configured()?;
+fn verify(keys: &[String], more: &[String], from: &Source) -> anyhow::Result<Ended> {
+    let (records, config) = from.open_configured(more)?;
     let mut expected = Vec::new();
     for key in keys {
         expected.push(public_key(key).map_err(|why| anyhow::anyhow!("--public-key: {why}"))?);
     }
     let signer = config.and_then(|config| config.audit_keeping.signer);
     expected.extend(signer.map(|signer| signer.public_key().to_vec()));
-    let verified = database.verify(&expected)?;
+    let verified = match records {
+        Records::Lines(files) => files.verify(&expected)?,
+        Records::Database(mut database, _) => database.verify(&expected)?,
+    };
     for one in &verified.breaks {
         say!("{} {}: {}", printable(&one.organisation), one.number, one.what);
     }
@@ -269,6 +294,12 @@ fn verify(keys: &[String], from: &Source) -> anyhow::Result<Ended> {
         };
         let organisation = printable(&chain.organisation);
         say!("{organisation}: ends with {} {}; {signed}", chain.number, chain.hash);
+    }
+    if verified.unchained > 0 {
+        say!(
+            "{} records were written before the chains began: nothing proves them",
+            verified.unchained
+        );
     }
     let (records, erased, breaks) = (verified.records, verified.erased, verified.breaks.len());
     say!("{records} records, {erased} of them erased, {breaks} breaks");

@@ -57,7 +57,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let follow = |records: Records| {
         let name = records.name();
         let followed = match records {
-            Records::Lines(file) => Followed::Lines(Follower::new(file)),
+            Records::Lines(files) => {
+                Followed::Lines(Follower::new(files.0.into_iter().next_back().unwrap_or_default()))
+            }
             Records::Database(database, _) => Followed::Database(database, None),
         };
         (name, followed)

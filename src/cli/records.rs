@@ -10,7 +10,7 @@ use clap::Args;
 use secrecy::SecretString;
 
 use super::{ConfigArgument, alone, printable};
-use crate::audit::{self, Address, AuditDatabase, KeptFinding, KeptRecord, Query};
+use crate::audit::{self, Address, AuditDatabase, AuditFiles, KeptFinding, KeptRecord, Query};
 use crate::config::Config;
 
 /// How long PostgreSQL may take for one answer.
@@ -31,8 +31,8 @@ pub(super) struct RecordsArgument {
 
 /// Where records are.
 pub(super) enum Records {
-    /// In a file, one JSON object a line; it need not be there yet.
-    Lines(PathBuf),
+    /// In files, one JSON object a line; they need not be there yet.
+    Lines(AuditFiles),
     /// In a database, which is called this.
     Database(AuditDatabase, String),
 }
@@ -41,20 +41,56 @@ impl Records {
     /// How they are called in messages.
     pub(super) fn name(&self) -> String {
         match self {
-            Records::Lines(file) => file.display().to_string(),
+            Records::Lines(files) => files.name(),
             Records::Database(_, name) => name.clone(),
         }
     }
 
-    fn of(settings: audit::Settings) -> anyhow::Result<Option<Self>> {
-        Ok(match settings {
-            audit::Settings::Off | audit::Settings::Stderr => None,
-            audit::Settings::File(file) => Some(Records::Lines(file)),
-            audit::Settings::Sqlite(_) | audit::Settings::Postgres(_) => {
-                let (database, name) = database(&settings, None)?;
-                Some(Records::Database(database, name))
+    pub(super) fn of(settings: audit::Settings, signer: Option<audit::Signer>) -> anyhow::Result<Option<Self>> {
+        let name = match &settings {
+            audit::Settings::Off | audit::Settings::Stderr => return Ok(None),
+            audit::Settings::File(file) => return Ok(Some(Records::Lines(AuditFiles(vec![file.clone()])))),
+            audit::Settings::Sqlite(path) => {
+                anyhow::ensure!(path.is_file(), "{}: there is no such database", path.display());
+                path.display().to_string()
             }
-        })
+            audit::Settings::Postgres(address) => address.shown(),
+        };
+        let database = AuditDatabase::open(&settings, signer, PATIENCE).with_context(|| name.clone())?;
+        Ok(Some(Records::Database(database, name)))
+    }
+
+    /// The records that fit, the latest first.
+    pub(super) fn search(&mut self, query: &Query) -> anyhow::Result<Vec<String>> {
+        match self {
+            Records::Lines(files) => files.search(query).with_context(|| files.name()),
+            Records::Database(database, name) => database.search(query).with_context(|| name.clone()),
+        }
+    }
+
+    /// The line of the one decision whose id begins so.
+    pub(super) fn line_of(&mut self, id: &str) -> anyhow::Result<Option<String>> {
+        let query = Query {
+            decision_id: Some(id.to_owned()),
+            limit: 2,
+            ..Query::default()
+        };
+        let mut found = self.search(&query)?;
+        anyhow::ensure!(
+            found.len() < 2,
+            "several decisions begin with `{}`: give more of the id",
+            printable(id)
+        );
+        if let Records::Database(database, _) = self
+            && found.is_empty()
+            && database.is_erased(id)?
+        {
+            anyhow::bail!(
+                "the record of the decision `{}` was erased: its time, its id and its place in the chain are left",
+                printable(id)
+            );
+        }
+        Ok(found.pop())
     }
 }
 
@@ -81,58 +117,25 @@ fn is_sqlite(file: &Path) -> bool {
     read.is_ok() && begins == SQLITE
 }
 
-/// Opens a database of records that is there, and says how it is called.
-pub(super) fn database(
-    settings: &audit::Settings,
-    signer: Option<audit::Signer>,
-) -> anyhow::Result<(AuditDatabase, String)> {
-    let name = match settings {
-        audit::Settings::Sqlite(path) => {
-            anyhow::ensure!(path.is_file(), "{}: there is no such database", path.display());
-            path.display().to_string()
-        }
-        audit::Settings::Postgres(address) => address.shown(),
-        audit::Settings::Off | audit::Settings::Stderr | audit::Settings::File(_) => "the configuration".to_owned(),
-    };
-    let database = AuditDatabase::open(settings, signer, PATIENCE).with_context(|| name.clone())?;
-    Ok((database, name))
-}
-
-/// The line of the one decision whose id begins so.
-pub(super) fn line_of(database: &mut AuditDatabase, id: &str) -> anyhow::Result<Option<String>> {
-    let query = Query {
-        decision_id: Some(id.to_owned()),
-        limit: 2,
-        ..Query::default()
-    };
-    let mut found = database.search(&query)?;
-    anyhow::ensure!(
-        found.len() < 2,
-        "several decisions begin with `{}`: give more of the id",
-        printable(id)
-    );
-    if found.is_empty() && database.is_erased(id)? {
-        anyhow::bail!(
-            "the record of the decision `{}` was erased: its time, its id and its place in the chain are left",
-            printable(id)
-        );
-    }
-    Ok(found.pop())
-}
-
 impl RecordsArgument {
     /// Where records are, each place once. What the caller names has to be there.
     pub(super) fn records(&self) -> anyhow::Result<Vec<Records>> {
         if let Some(name) = &self.audit {
             let config = self.config.load_without_keys().ok();
-            return Ok(Records::of(named(name, config.as_ref()))?.into_iter().collect());
+            return Ok(Records::of(named(name, config.as_ref()), None)?.into_iter().collect());
         }
         let configured = self.config.load_without_keys()?.audit;
-        let mut records: Vec<Records> = configured.map(Records::of).transpose()?.flatten().into_iter().collect();
+        let configured = configured.map(|settings| Records::of(settings, None));
+        let mut records: Vec<Records> = configured.transpose()?.flatten().into_iter().collect();
         if self.config.config.is_none() {
             let of_hooks = alone::audit_file().context("the audit file of hooks")?;
-            let is_new = |file: &PathBuf| !matches!(records.first(), Some(Records::Lines(known)) if known == file);
-            records.extend(of_hooks.filter(is_new).map(Records::Lines));
+            let is_new =
+                |file: &PathBuf| !matches!(records.first(), Some(Records::Lines(known)) if known.0 == [file.clone()]);
+            records.extend(
+                of_hooks
+                    .filter(is_new)
+                    .map(|file| Records::Lines(AuditFiles(vec![file]))),
+            );
         }
         anyhow::ensure!(
             !records.is_empty(),

@@ -1,15 +1,12 @@
 //! `guardian why`.
 
-use std::io::BufReader;
-use std::path::Path;
-
 use anyhow::Context;
 use clap::Args;
 
 use super::output::say;
-use super::records::{Colours, Records, RecordsArgument, by_weight, line_of, outcome, quoted};
+use super::records::{Colours, Records, RecordsArgument, by_weight, outcome, quoted};
 use super::{Ended, printable};
-use crate::audit::{AuditDatabase, KeptRecord, Query, each_line};
+use crate::audit::{KeptRecord, Query};
 use crate::model::WITHHELD;
 
 /// Explain one decision: what happened, what was seen, and what would let it through.
@@ -28,7 +25,7 @@ pub(super) struct Arguments {
 }
 
 /// A record that was found, as it was written and as it was read.
-type Found = (Vec<u8>, KeptRecord);
+type Found = (String, KeptRecord);
 
 /// Findings that are shown.
 const MAX_FINDINGS: usize = 12;
@@ -44,14 +41,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         anyhow::bail!("{}: there is no such file", file.display());
     }
     let mut names = Vec::new();
-    for records in arguments.records.records()? {
+    for mut records in arguments.records.records()? {
         names.push(records.name());
-        match records {
-            Records::Lines(file) => look(&file, &arguments.id, &mut found)?,
-            Records::Database(mut database, name) => {
-                ask(&mut database, &arguments.id, &mut found).with_context(|| name)?;
-            }
-        }
+        look(&mut records, &arguments.id, &mut found)?;
     }
     let (line, record) = found.with_context(|| {
         format!(
@@ -60,61 +52,24 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         )
     })?;
     if arguments.json {
-        say!("{}", String::from_utf8_lossy(&line));
+        say!("{line}");
     } else {
         explain(&record);
     }
     Ok(Ended::Done)
 }
 
-/// Looks through one file; of two decisions that fit, an id says which, and `last` is the later one.
-fn look(file: &Path, id: &str, found: &mut Option<Found>) -> anyhow::Result<()> {
-    let told = || format!("{}: cannot be read", file.display());
-    let opened = match std::fs::File::open(file) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        opened => opened.with_context(told)?,
-    };
-    let finder = memchr::memmem::Finder::new(id);
-    let mut several = false;
-    let take = |line: &[u8]| {
-        if id != "last" && finder.find(line).is_none() {
-            return;
-        }
-        let Some(record) = KeptRecord::of(line) else { return };
-        let fits = match id {
-            "last" => {
-                let is_later = found
-                    .as_ref()
-                    .is_none_or(|(_, other)| record.decision_id > other.decision_id);
-                is_later && outcome(&record).1 != "allow"
-            }
-            id => record.decision_id.starts_with(id),
-        };
-        if fits {
-            several |= id != "last"
-                && found
-                    .as_ref()
-                    .is_some_and(|(_, other)| other.decision_id != record.decision_id);
-            *found = Some((line.to_vec(), record));
-        }
-    };
-    each_line(&mut BufReader::new(opened), &mut Vec::new(), take).with_context(told)?;
-    anyhow::ensure!(
-        !several,
-        "several decisions begin with `{}`: give more of the id",
-        printable(id)
-    );
-    Ok(())
-}
-
-/// Looks through a database: for an id, or through its latest 10,000 records.
-fn ask(database: &mut AuditDatabase, id: &str, found: &mut Option<Found>) -> anyhow::Result<()> {
+/// Looks for an id, or through the latest 10,000 records.
+fn look(records: &mut Records, id: &str, found: &mut Option<Found>) -> anyhow::Result<()> {
+    if matches!(records, Records::Lines(files) if files.are_missing()) {
+        return Ok(());
+    }
     let lines = match id {
-        "last" => database.search(&Query {
+        "last" => records.search(&Query {
             limit: usize::MAX,
             ..Query::default()
         })?,
-        id => line_of(database, id)?.into_iter().collect(),
+        id => records.line_of(id)?.into_iter().collect(),
     };
     let records = lines
         .into_iter()
@@ -124,7 +79,7 @@ fn ask(database: &mut AuditDatabase, id: &str, found: &mut Option<Found>) -> any
             .as_ref()
             .is_none_or(|(_, other)| record.decision_id > other.decision_id);
         if id != "last" || is_later && outcome(&record).1 != "allow" {
-            *found = Some((line.into_bytes(), record));
+            *found = Some((line, record));
         }
     }
     Ok(())

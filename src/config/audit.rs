@@ -72,18 +72,20 @@ impl Reader<'_> {
         const DEFAULT_BYTES: u64 = 256 << 20;
         let is_postgres = matches!(to, Some(audit::Settings::Postgres(_)));
         let is_database = is_postgres || matches!(to, Some(audit::Settings::Sqlite(_)));
+        let is_chained = is_database || matches!(to, Some(audit::Settings::File(_)));
         // A variable that is not there hides where records go.
         let is_known = to.is_some() || section.to.is_none();
         let postgres = (is_postgres, "`to` is `postgres://…`");
         let database = (is_database, "`to` is a database");
+        let chained = (is_chained, "`to` is a file or a database");
         let spool = (section.spool.is_some(), "`spool` is set");
         let misplaced = [
             ("audit.spool", section.spool.is_some(), postgres),
             ("audit.ca_file", section.ca_file.is_some(), postgres),
             ("audit.max_spool_bytes", section.max_spool_bytes.is_some(), spool),
             ("audit.keep", section.keep.is_some(), database),
-            ("audit.sign_key_file", section.sign_key_file.is_some(), database),
-            ("audit.sign_key_env", section.sign_key_env.is_some(), database),
+            ("audit.sign_key_file", section.sign_key_file.is_some(), chained),
+            ("audit.sign_key_env", section.sign_key_env.is_some(), chained),
         ];
         for (key, is_said, (is_placed, where_it_counts)) in misplaced {
             if is_said && !is_placed && is_known {

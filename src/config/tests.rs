@@ -288,7 +288,12 @@ fn records_go_to_a_stream_that_there_is_or_to_a_file() {
     let wrong = error("[audit]\nto='postgres://u:s3cret@/g?no_such=1'");
     assert!(wrong.contains("`audit.to`") && !wrong.contains("s3cret"), "{wrong}");
     for misplaced in ["spool='spool'", "keep='90 days'", "sign_key_file='key'"] {
-        let found = error(&format!("[audit]\nto='audit.jsonl'\n{misplaced}"));
+        let to = if misplaced.starts_with("sign") {
+            "stderr"
+        } else {
+            "audit.jsonl"
+        };
+        let found = error(&format!("[audit]\nto='{to}'\n{misplaced}"));
         assert!(found.contains("counts only where `to` is"), "{found}");
     }
 }

@@ -164,6 +164,61 @@ fn records_in_a_database_are_searched_shown_exported_verified_replayed_and_erase
 }
 
 #[test]
+fn records_in_a_file_have_chains_over_restarts_and_rotation() {
+    let home = tempfile::tempdir().unwrap();
+    let (to, moved) = (home.path().join("audit.jsonl"), home.path().join("audit.jsonl.1"));
+    std::fs::write(home.path().join("key"), KEY).unwrap();
+    let policy = home.path().join("policy.toml");
+    std::fs::write(&policy, "[audit]\ncontents = true\n").unwrap();
+    let config = format!(
+        "policy = {policy:?}\n[audit]\nto = {to:?}\non_failure = \"refuse\"\nsign_key_file = {:?}\n",
+        home.path().join("key")
+    );
+    let mut ids = Vec::new();
+    let mut post = |program: &Program| {
+        let (_, reply) = program.post(&user_message("What does a hammer cost?"));
+        ids.push(reply["result"]["data"]["decisionId"].as_str().unwrap().to_owned());
+    };
+    // Two servers write to one file; one is killed, and the file is moved away under the other.
+    let (mut one, other) = (Program::start(&config), Program::start(&config));
+    for _ in 0..5 {
+        post(&one);
+        post(&other);
+    }
+    one.signal("-KILL");
+    assert!(one.ends_within(Duration::from_secs(20)));
+    std::fs::rename(&to, &moved).unwrap();
+    post(&other);
+    let again = Program::start(&config);
+    post(&again);
+    let folder = again.folder.path();
+    let (path, old) = (to.to_str().unwrap(), moved.to_str().unwrap());
+    for files in [&["verify"][..], &["verify", path], &["verify", old, path]] {
+        let (code, found) = run(folder, &[&["audit"], files].concat());
+        let whole = code == Some(0) && found.contains(", 0 breaks") && found.contains("signed checkpoints");
+        assert!(whole, "{files:?}: {found}");
+    }
+    let (_, found) = run(folder, &["audit", "search", "--session", "session-1"]);
+    assert!(found.lines().count() == 2 && found.contains(&ids[11]), "{found}");
+    for command in [&["audit", "show"][..], &["why", "--config=guardian.toml"]] {
+        let (code, shown) = run(folder, &[command, &[&ids[10][..]]].concat());
+        assert!(code == Some(0) && shown.contains("steps/message"), "{shown}");
+    }
+    assert_eq!(run(folder, &["audit", "replay", "--offline"]).0, Some(0));
+    let (_, lines) = run(folder, &["audit", "export", "--database", old, "--database", path]);
+    let steps = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let mut steps: Vec<Value> = steps
+        .filter(|record| record["outcome"] == "decided")
+        .map(|record| record["decision_id"].clone())
+        .collect();
+    steps.sort_by_key(|id| ids.iter().position(|known| known == id));
+    assert_eq!(steps, ids, "none is lost, none doubled");
+    let text = std::fs::read_to_string(&moved).unwrap();
+    std::fs::write(&moved, text.replacen("\"allow\"", "\"allou\"", 1)).unwrap();
+    assert_eq!(run(folder, &["audit", "verify", old, path]).0, Some(3));
+}
+
+#[test]
 fn no_acknowledged_record_is_lost_or_doubled_when_the_database_goes_and_the_guardian_is_killed() {
     let Some(schema) = Schema::new() else { return };
     let home = tempfile::tempdir().unwrap();

@@ -68,7 +68,7 @@ fn whole_lines(text: &str) -> usize {
 #[test]
 fn every_record_is_one_line_whatever_it_holds() {
     let output = Shared::default();
-    let sink = LineSink::new(LastLine::Whole, Box::new(output.clone()), OnFailure::Continue);
+    let sink = LineSink::new(Box::new(output.clone()), OnFailure::Continue);
     for n in 0..100 {
         let _ = sink.write(record(n));
     }
@@ -82,7 +82,7 @@ fn every_record_is_one_line_whatever_it_holds() {
 #[test]
 fn what_must_not_be_lost_waits_until_there_is_room_and_is_whole_then() {
     let output = Shared::default();
-    let sink = LineSink::new(LastLine::Whole, Box::new(output.clone()), OnFailure::Refuse);
+    let sink = LineSink::new(Box::new(output.clone()), OnFailure::Refuse);
     output.full.store(true, Ordering::SeqCst);
     let _ = sink.write(record(1));
     let _ = sink.write(record(2));
@@ -94,31 +94,9 @@ fn what_must_not_be_lost_waits_until_there_is_room_and_is_whole_then() {
 }
 
 #[test]
-fn a_line_that_was_torn_by_an_end_takes_no_other_with_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("audit.jsonl");
-    assert_eq!(LastLine::of(&path), LastLine::Whole);
-    for (before, last) in [
-        ("", LastLine::Whole),
-        ("{}\n", LastLine::Whole),
-        ("{}\n{\"time", LastLine::Torn),
-    ] {
-        std::fs::write(&path, before).unwrap();
-        assert_eq!(LastLine::of(&path), last, "{before:?}");
-        let output = Shared::default();
-        output.bytes.lock().unwrap().extend_from_slice(before.as_bytes());
-        let sink = LineSink::new(last, Box::new(output.clone()), OnFailure::Continue);
-        let _ = sink.write(record(1));
-        drop(sink);
-        let whole = before.matches('\n').count() + 1;
-        assert_eq!(whole_lines(&output.text()), whole, "{}", output.text());
-    }
-}
-
-#[test]
 fn what_may_be_lost_holds_up_nobody() {
     let output = Shared::default();
-    let sink = LineSink::new(LastLine::Whole, Box::new(output.clone()), OnFailure::Continue);
+    let sink = LineSink::new(Box::new(output.clone()), OnFailure::Continue);
     output.full.store(true, Ordering::SeqCst);
     let _ = sink.write(record(1));
     sink.flush();
@@ -133,7 +111,7 @@ fn what_may_be_lost_holds_up_nobody() {
 #[test]
 fn a_sink_that_cannot_write_can_be_dropped() {
     let output = Shared::default();
-    let sink = LineSink::new(LastLine::Whole, Box::new(output.clone()), OnFailure::Refuse);
+    let sink = LineSink::new(Box::new(output.clone()), OnFailure::Refuse);
     output.full.store(true, Ordering::SeqCst);
     let _ = sink.write(record(1));
     until(|| sink.is_failing());
@@ -159,7 +137,7 @@ impl Output for Stalling {}
 #[tokio::test]
 async fn no_verdict_leaves_before_its_record_is_written() {
     let (go, wait) = std::sync::mpsc::channel();
-    let sink = LineSink::new(LastLine::Whole, Box::new(Stalling(wait)), OnFailure::Refuse);
+    let sink = LineSink::new(Box::new(Stalling(wait)), OnFailure::Refuse);
     let taken = sink.write(record(1));
     assert_eq!(taken.wait().await, Recorded::No);
     // The writer may have begun a little after the wait.
@@ -173,7 +151,7 @@ async fn no_verdict_leaves_before_its_record_is_written() {
 #[test]
 fn a_stalled_output_holds_up_nobody_and_its_end_is_bounded() {
     let (go, wait) = std::sync::mpsc::channel();
-    let sink = LineSink::new(LastLine::Whole, Box::new(Stalling(wait)), OnFailure::Continue);
+    let sink = LineSink::new(Box::new(Stalling(wait)), OnFailure::Continue);
     let begun = Instant::now();
     for n in 0..3 * WAITING {
         let _ = sink.write(record(n));
@@ -189,7 +167,7 @@ fn a_stalled_output_holds_up_nobody_and_its_end_is_bounded() {
 #[test]
 fn records_wait_within_a_bound_of_bytes_too() {
     let (go, wait) = std::sync::mpsc::channel();
-    let sink = LineSink::new(LastLine::Whole, Box::new(Stalling(wait)), OnFailure::Continue);
+    let sink = LineSink::new(Box::new(Stalling(wait)), OnFailure::Continue);
     for _ in 0..100 {
         let mut long = record(1);
         long.caller = "x".repeat(1 << 20);
@@ -197,26 +175,4 @@ fn records_wait_within_a_bound_of_bytes_too() {
     }
     assert!(sink.state.bytes.load(Ordering::Relaxed) <= WAITING_BYTES + (2 << 20));
     drop(go);
-}
-
-#[cfg(unix)]
-#[test]
-fn a_file_that_was_moved_away_is_followed_by_a_new_one_of_its_name() {
-    use super::super::file::NamedFile;
-    let folder = tempfile::tempdir().unwrap();
-    let (path, moved) = (folder.path().join("audit.jsonl"), folder.path().join("audit.1"));
-    let file = NamedFile::open(&path).unwrap();
-    let sink = LineSink::new(LastLine::Whole, Box::new(file), OnFailure::Continue);
-    let lines = |path: &std::path::Path| std::fs::read_to_string(path).unwrap_or_default().lines().count();
-    let _ = sink.write(record(1));
-    sink.flush();
-    std::fs::rename(&path, &moved).unwrap();
-    let _ = sink.write(record(2));
-    sink.flush();
-    assert_eq!((lines(&moved), lines(&path)), (1, 1));
-    std::fs::remove_file(&path).unwrap();
-    sink.reopen();
-    let _ = sink.write(record(3));
-    sink.flush();
-    assert_eq!(lines(&path), 1);
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use anyhow::Context;
 use clap::Args;
 use similar::TextDiff;
 
@@ -10,7 +11,8 @@ use super::{LayerArguments, chosen};
 use crate::app;
 use crate::audit::{self, Query};
 use crate::cli::output::{say, write};
-use crate::cli::{ConfigArgument, Ended, OrganisationArgument, input, printable, records, replay, runtime};
+use crate::cli::records::{Records, named};
+use crate::cli::{ConfigArgument, Ended, OrganisationArgument, input, printable, replay, runtime};
 use crate::eval;
 use crate::pipeline::Organisation;
 use crate::policy::Policy;
@@ -78,18 +80,18 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
 /// The recorded steps as one text, and how they are called.
 fn steps(arguments: &Arguments, on: &str) -> anyhow::Result<(String, String)> {
     let config = arguments.config.load_without_keys()?;
-    let from = match records::named(on, Some(&config)) {
+    let from = match named(on, Some(&config)) {
         audit::Settings::File(file) => return Ok((input::name(&file), input::text(&file)?)),
         database => database,
     };
-    let (mut database, name) = records::database(&from, None)?;
-    let mut lines = database.search(&Query {
+    let mut records = Records::of(from, None)?.context("there are no records")?;
+    let mut lines = records.search(&Query {
         organisation: Some(arguments.organisation.of(&config)?.id.to_string()),
         limit: usize::MAX,
         ..Query::default()
     })?;
     lines.reverse();
-    Ok((name, lines.join("\n")))
+    Ok((records.name(), lines.join("\n")))
 }
 
 /// Says which settings differ, once everything that a policy builds on is resolved.
