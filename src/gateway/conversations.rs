@@ -55,6 +55,8 @@ pub(super) struct Stored {
     pub(super) end: Digest,
     /// What the model is told of calls that its agent never saw.
     pub(super) results: Arc<Vec<Json>>,
+    /// Its id where the model is, where its agent was told another: a stream says at its beginning which id it will have.
+    pub(super) known_there_as: Option<Arc<str>>,
 }
 
 const JUDGED_BYTES: u64 = 32 * 1024 * 1024;

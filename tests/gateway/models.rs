@@ -272,6 +272,9 @@ impl Api {
                 }
                 let last = events.last().unwrap();
                 assert_eq!(last["type"], "response.completed");
+                for event in events.iter().filter(|event| !event["response"].is_null()) {
+                    assert_eq!(event["response"]["id"], last["response"]["id"], "{stream}");
+                }
                 let done: Vec<&Value> = events
                     .iter()
                     .filter(|event| event["type"] == "response.output_item.done")
@@ -637,6 +640,36 @@ async fn the_model_is_told_of_calls_that_were_stopped_where_it_keeps_the_convers
         "{input}"
     );
     assert_eq!(input[1], output);
+}
+
+#[tokio::test]
+async fn a_stream_keeps_the_id_that_it_began_with_and_the_model_is_asked_by_its_own() {
+    let api = Api::Responses;
+    let ids = |text: String, told: usize| text.replace("resp_1", &format!("resp_{}", told + 1));
+    for (mode, told) in [("", "resp_1"), ("stream_mode = \"hold\"", "resp_2")] {
+        let model = Agent::answering(move |asked| {
+            let told = asked.text.matches("[guardian] ").count();
+            let commands: &[&str] = if told == 0 { &[HARM] } else { &["ls -l"] };
+            match asked.json()["stream"] == true {
+                true => Answers::Events(
+                    api.events("", commands)
+                        .into_iter()
+                        .map(|event| ids(event, told))
+                        .collect(),
+                ),
+                false => Answers::Json(ids(api.answer("", commands).to_string(), told).parse().unwrap()),
+            }
+        })
+        .await;
+        let guardian = gateway(&model, api.protocol(), &format!("on_deny = \"continue\"\n{mode}")).await;
+        let caller = Caller::of(&guardian);
+        let (_, text) = post(&caller, api, &api.ask("Which files are there?", true)).await;
+        assert_eq!(api.gathered(&text)["id"], told, "{text}");
+        let mut next = api.request(json!([{"type": "function_call_output", "call_id": "c0", "output": "a.txt"}]));
+        next["previous_response_id"] = json!(told);
+        post(&caller, api, &next).await;
+        assert_eq!(model.asked()[2].json()["previous_response_id"], "resp_2");
+    }
 }
 
 #[tokio::test]

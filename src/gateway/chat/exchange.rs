@@ -134,6 +134,9 @@ impl Call {
         }
         if let Some(stored) = &stored {
             self.api.answer_stopped_calls(&mut self.body, &stored.results);
+            if let (Some(before), Some(id)) = (self.body.get_mut("previous_response_id"), &stored.known_there_as) {
+                *before = id.as_ref().into();
+            }
         }
         let asked = match route.settings.on_deny {
             OnDeny::Replace => None,

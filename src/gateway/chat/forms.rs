@@ -303,6 +303,10 @@ impl Api {
             .collect();
         blocks.extend(next.get(name).map_or(&[][..], Json::items).iter().cloned());
         next.set(name, Json::Array(blocks));
+        // The beginning of the stream named the answer, and clients hold its end to that.
+        if let Some(id) = first.get("id") {
+            next.set("id", id.clone());
+        }
         next
     }
 

@@ -153,10 +153,13 @@ impl Retold<'_> {
             next: self.number + 1,
             events: Vec::new(),
         };
-        for (_, value) in self.held() {
+        for (_, mut value) in self.held() {
             let kind = value.str_of("type").unwrap_or_default();
             if matches!(kind, "response.created" | "response.queued" | "response.in_progress") {
                 numbered.next = Self::number_of(&value).unwrap_or(numbered.next);
+                if let (Some(begun), Some(id)) = (value.get_mut("response"), self.answer.get("id")) {
+                    begun.set("id", id.clone());
+                }
                 numbered.push(value);
             }
         }

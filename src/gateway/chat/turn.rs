@@ -185,12 +185,14 @@ impl Turn {
         if self.api != Api::Responses {
             return;
         }
+        let (told, real) = (answer.str_of("id"), before.str_of("id"));
         let stored = Stored {
             conversation: Arc::clone(&self.bench.conversation),
             end,
             results: self.api.results_of_stopped(before, judged).into(),
+            known_there_as: real.filter(|_| real != told).map(Arc::from),
         };
-        let own = answer.str_of("id").map(|id| stored_name(self.caller, id));
+        let own = told.map(|id| stored_name(self.caller, id));
         for name in [own, self.stored_as].into_iter().flatten() {
             conversations.store(name, stored.clone());
         }
