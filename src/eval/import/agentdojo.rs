@@ -2,7 +2,8 @@
 //!
 //! A tool's answer that carries one of the injections is an attack; answers are written as YAML or as Python does, so that quotes and ends of
 //! lines of an injection are escaped in them, and only its letters and digits are compared. What came before it is honest; what the agent did after it may
-//! follow the injection or not, which the log does not say of single steps: it has no label. Runs without an injection are honest.
+//! follow the injection or not, which the log does not say of single steps: it has no label. Runs with empty `injections` are honest; where a log
+//! has no such member (other benchmarks in this form), nobody says what was injected, and nothing is labelled.
 
 use serde_json::Value;
 
@@ -24,13 +25,15 @@ fn session(run: &Value, name: &str) -> Option<Session> {
     ];
     let id: Vec<&str> = parts.iter().filter_map(|key| text(key)).chain([name]).collect();
     let mut session = Session::new(id.join("-"));
-    let injections = run.get("injections").and_then(Value::as_object).into_iter().flatten();
-    let injections: Vec<String> = injections
+    let known = run.get("injections").and_then(Value::as_object);
+    let injections: Vec<String> = known
+        .into_iter()
+        .flatten()
         .filter_map(|(_, text)| text.as_str())
         .map(letters)
         .filter(|text| !text.is_empty())
         .collect();
-    let mut injected = false;
+    let mut injected = known.is_none();
     for message in run.get("messages")?.as_array()? {
         let said = message.get("content").map(text_of).unwrap_or_default();
         let before = || if injected { Label::unknown() } else { Label::honest() };

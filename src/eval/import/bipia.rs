@@ -1,4 +1,5 @@
-//! Samples of BIPIA (Yi et al. 2023): `context`, `question`, and `attack_str` where an attack was put into the context.
+//! Samples of BIPIA (Yi et al. 2023): `context`, `question`, and `attack_str` where an attack was put into the context. Samples of code have the
+//! user's `error` and `code` in place of a question.
 
 use serde_json::{Value, json};
 
@@ -18,8 +19,13 @@ fn session(sample: &Value, name: &str) -> Option<Session> {
         .into_iter()
         .map(text)
         .find(|text| !text.is_empty());
-    let question = question.unwrap_or("Answer from the document.");
-    session.says("user", question, Label::honest());
+    let of_code = ["error", "code"].iter().filter_map(|key| sample.get(*key)).map(text_of);
+    let of_code = of_code.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n");
+    let question = question
+        .map(str::to_owned)
+        .or(Some(of_code).filter(|text| !text.is_empty()));
+    let question = question.unwrap_or_else(|| "Answer from the document.".to_owned());
+    session.says("user", &question, Label::honest());
     let attack = text("attack_str");
     // Some releases name the attack beside the clean context.
     let (context, label) = match (attack.is_empty(), context.contains(attack)) {

@@ -30,7 +30,12 @@ fn session(case: &Value, name: &str) -> Option<Session> {
         None,
         Label::honest(),
     );
+    // A text stands in quotation marks, with those inside it escaped or not.
     let answer = case.get("Tool Response")?;
+    let unquoted = answer
+        .as_str()
+        .and_then(|text| text.strip_prefix('"')?.strip_suffix('"'));
+    let answer = &unquoted.map_or_else(|| answer.clone(), |text| json!(text.replace("\\\"", "\"")));
     let attack = Label::attack("prompt_injection", "the answer carries an instruction of the attacker");
     session.results(parsed(answer), false, attack);
     for tool in case

@@ -118,7 +118,7 @@ pub struct Imported {
 /// Why a file could not be imported.
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
-    /// A line is no JSON.
+    /// Something in it is no JSON.
     #[error("line {line}: expected JSON: {why}")]
     Malformed {
         /// The line, from 1.
@@ -142,7 +142,7 @@ impl Importer {
         IMPORTERS.iter().find(|importer| importer.name == name)
     }
 
-    /// Reads a file: one JSON document, a list of them, or one a line. `source` names the suite. The lines of the suite come
+    /// Reads a file: one JSON document, a list of them, or one after another. `source` names the suite. The lines of the suite come
     /// back with what was found.
     ///
     /// # Errors
@@ -183,15 +183,17 @@ pub(super) fn log_as_session(log: &Value, name: &str) -> Option<String> {
     session.lines("").into_iter().next().map(|line| line.text)
 }
 
-/// The documents of a file.
+/// The documents of a file: one, a list, or one after another, on lines of their own or over several lines. A list of messages is one document.
 fn documents(text: &str) -> Result<Vec<Value>, ImportError> {
-    match serde_json::from_str(text) {
-        Ok(Value::Array(documents)) => return Ok(documents),
-        Ok(document) => return Ok(vec![document]),
-        Err(_) => {}
+    let read: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
+    let mut documents = read.map_err(|why| ImportError::Malformed { line: why.line(), why })?;
+    match documents.as_mut_slice() {
+        [Value::Array(list)] if !list.iter().any(is_message) => Ok(std::mem::take(list)),
+        _ => Ok(documents),
     }
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    lines
-        .map(|(index, line)| serde_json::from_str(line).map_err(|why| ImportError::Malformed { line: index + 1, why }))
-        .collect()
+}
+
+/// A message, and no whole answer of the Messages API, which has a role as well.
+fn is_message(value: &Value) -> bool {
+    value.get("role").is_some() && value.get("content").is_some() && value.get("model").is_none()
 }

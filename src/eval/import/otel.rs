@@ -1,7 +1,8 @@
-//! OpenTelemetry spans of GenAI instrumentations, as OTLP JSON (`resourceSpans`) or one span a line.
+//! OpenTelemetry spans and events of GenAI instrumentations, as OTLP JSON (`resourceSpans`, `resourceLogs`), one a line, or as the exporters to
+//! the console print them.
 //!
 //! Read are the attributes of the semantic conventions (`gen_ai.input.messages`, `gen_ai.output.messages`, `gen_ai.tool.*`), their
-//! earlier events (`gen_ai.user.message`, `gen_ai.choice`, …), and the flattened attributes of OpenLLMetry (`gen_ai.prompt.0.content`) and
+//! earlier events (`gen_ai.user.message`, `gen_ai.choice`, …; in spans, or log records that name their span), and the flattened attributes of OpenLLMetry (`gen_ai.prompt.0.content`) and
 //! OpenInference (`llm.input_messages.0.message.content`). Calls of one trace repeat its conversation: of each trace, the span with
 //! the longest one is taken; where no span has messages, the spans of tools are. Spans carry no labels.
 
@@ -18,6 +19,7 @@ const MAX_MESSAGES: usize = 400;
 /// What matters of a span.
 #[derive(Default)]
 struct Span {
+    id: String,
     start: String,
     attributes: Map<String, Value>,
     events: Vec<(String, Map<String, Value>)>,
@@ -43,13 +45,20 @@ fn collect(document: &Value, traces: &mut BTreeMap<String, Vec<Span>>) {
         "scope_spans",
         "instrumentationLibrarySpans",
         "spans",
+        "resourceLogs",
+        "resource_logs",
+        "scopeLogs",
+        "scope_logs",
+        "logRecords",
+        "log_records",
         "data",
     ] {
         for inner in document.get(key).and_then(Value::as_array).into_iter().flatten() {
             collect(inner, traces);
         }
     }
-    if document.get("attributes").is_none() {
+    let name = event_name(document);
+    if document.get("attributes").is_none() && name.is_empty() {
         return;
     }
     let text = |pointers: &[&str]| {
@@ -58,28 +67,58 @@ fn collect(document: &Value, traces: &mut BTreeMap<String, Vec<Span>>) {
             value.as_str().map_or_else(|| value.to_string(), str::to_owned)
         })
     };
-    let trace = text(&["/traceId", "/trace_id", "/context/trace_id", "/spanContext/traceId"]);
+    let spans = traces
+        .entry(text(&[
+            "/traceId",
+            "/trace_id",
+            "/context/trace_id",
+            "/spanContext/traceId",
+        ]))
+        .or_default();
+    let id = text(&["/spanId", "/span_id", "/context/span_id", "/spanContext/spanId"]);
+    let start = text(&[
+        "/startTimeUnixNano",
+        "/start_time",
+        "/startTime",
+        "/start_time_unix_nano",
+        "/timeUnixNano",
+        "/timestamp",
+    ]);
+    // The events of one span belong together, whether they come with it or as records of their own.
+    let known = spans.iter().position(|span| !id.is_empty() && span.id == id);
+    let at = known.unwrap_or(spans.len());
+    if known.is_none() {
+        spans.push(Span {
+            id,
+            start,
+            ..Span::default()
+        });
+    }
+    let Some(span) = spans.get_mut(at) else { return };
+    if !name.is_empty() {
+        span.events.push(event(document));
+    }
+    span.attributes.extend(attributes(document.get("attributes")));
     let events = document.get("events").and_then(Value::as_array).into_iter().flatten();
-    let span = Span {
-        start: text(&[
-            "/startTimeUnixNano",
-            "/start_time",
-            "/startTime",
-            "/start_time_unix_nano",
-        ]),
-        attributes: attributes(document.get("attributes")),
-        events: events
-            .map(|event| {
-                let name = event.get("name").and_then(Value::as_str).unwrap_or_default();
-                let mut members = attributes(event.get("attributes"));
-                if let Some(Value::Object(body)) = event.get("body").map(parsed) {
-                    members.extend(body);
-                }
-                (name.to_owned(), members)
-            })
-            .collect(),
-    };
-    traces.entry(trace).or_default().push(span);
+    span.events.extend(events.map(event));
+}
+
+/// The name of an event that is a record of its own.
+fn event_name(document: &Value) -> &str {
+    let named = ["eventName", "event_name"]
+        .iter()
+        .find_map(|key| document.get(*key)?.as_str());
+    named.unwrap_or_default()
+}
+
+/// The name of an event, and what it says: in its attributes or its body.
+fn event(document: &Value) -> (String, Map<String, Value>) {
+    let name = document.get("name").and_then(Value::as_str);
+    let mut members = attributes(document.get("attributes"));
+    if let Some(Value::Object(body)) = document.get("body").map(|body| parsed(&typed(body))) {
+        members.extend(body);
+    }
+    (name.unwrap_or_else(|| event_name(document)).to_owned(), members)
 }
 
 /// Attributes as an object: OTLP has a list of keys and typed values.
