@@ -69,6 +69,8 @@ const UNKNOWN_TECHNICAL: usize = 8;
 const FEW: usize = 3;
 /// Bytes of a run of unknown letters from which on it is no name.
 const LONG_RUN: usize = 16;
+/// The same in a path, a name of a member and the like.
+const LONG_RUN_TECHNICAL: usize = 40;
 /// Numbers in a row that are the codes of letters.
 const SPELLED: usize = 10;
 /// Pieces between blanks that consist of signs alone, in a row.
@@ -132,7 +134,8 @@ fn unknown_words(passage: &Passage) -> Option<Unread> {
         let unknown = !word.known || is_letter(word);
         words += usize::from(!word.technical);
         strange += usize::from(unknown && !word.technical);
-        if unknown && !word.technical && word.length() >= LONG_RUN {
+        let run = if word.technical { LONG_RUN_TECHNICAL } else { LONG_RUN };
+        if unknown && word.length() >= run {
             return Some(Unread::Run);
         }
         let most = match word.technical {

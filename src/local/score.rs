@@ -198,7 +198,9 @@ impl Model {
     /// What the gravest window of these words would weigh without up to [`INSERTED`] words that somebody put into it.
     fn gravest_undiluted(&self, voice: Voice, words: &[Token]) -> f32 {
         let spans = spans_of(words.len(), WINDOW + INSERTED);
-        let gravest = self.gravest_of(voice, words, spans, |_| shares::MAX_IN_WINDOW);
+        // What is left without them counts as it does alone: in a long text, an attack fills its window as well.
+        let share = |features: usize| shares::in_window(features * WINDOW / (WINDOW + INSERTED));
+        let gravest = self.gravest_of(voice, words, spans, share);
         gravest.map_or(0.0, |(weight, _)| weight)
     }
 

@@ -18,9 +18,6 @@ pub(super) fn in_window(features: usize) -> f32 {
     (USUAL_WINDOW / features.max(1) as f32).clamp(WINDOW_BOUNDS.0, WINDOW_BOUNDS.1)
 }
 
-/// The most that a feature of a window counts.
-pub(super) const MAX_IN_WINDOW: f32 = WINDOW_BOUNDS.1;
-
 /// What each feature of a step as a whole counts, where there are so many.
 pub(super) fn in_step(features: usize) -> f32 {
     (USUAL_STEP / features.max(1) as f32).sqrt().min(MAX_OF_STEP)

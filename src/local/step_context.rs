@@ -21,6 +21,10 @@ const MAX_TEXTS: usize = 8;
 const SENTENCE: usize = 4;
 const UNDEFINED_SENTENCE: usize = 3;
 
+/// Single letters in a row that spell something, and how many different ones are among them: `x` and `y` in turn are places.
+const SPELLED: usize = 12;
+const SPELLED_LETTERS: u32 = 7;
+
 /// What surrounds the texts of a step.
 #[derive(Debug, Default)]
 pub(super) struct Surroundings<'a> {
@@ -237,6 +241,8 @@ impl<'a> StepContext<'a> {
                 .partition(|word| is_technical(&content.text, word));
             let may_speak = plain.len() >= SENTENCE || technical.len() >= 2 * SENTENCE;
             let undefined = content.place == Place::Body && content.origin == Origin::Unknown;
+            // The id of a document may be its title, and never a longer text.
+            let is_id = content.origin == Origin::Knowledge && content.pointer.as_str().ends_with("/id");
             match (self.voice_of(content), &content.form, content.origin) {
                 // What was read by itself is read once more with its neighbours where it is short.
                 (Some(_), ..) => {
@@ -245,6 +251,9 @@ impl<'a> StepContext<'a> {
                     }
                 }
                 (None, Form::Key, _) => around.add_short(content),
+                (None, ..) if spells(&content.text, &read) => around.labels = Labels::Speak,
+                (None, ..) if is_id && plain.len() < 2 * SENTENCE => around.add_short(content),
+                (None, ..) if is_id => around.labels = Labels::Speak,
                 (None, _, Origin::ToolDescription | Origin::Knowledge) if may_speak => around.texts.push(&content.text),
                 (None, ..) if may_speak || (undefined && plain.len() >= UNDEFINED_SENTENCE) => {
                     around.labels = Labels::Speak;
@@ -253,6 +262,13 @@ impl<'a> StepContext<'a> {
                     around.add_short(content);
                 }
                 (None, ..) => {}
+            }
+        }
+        for short in [&around.short, &around.tools] {
+            read.clear();
+            words::read(short, self.vocabulary, &mut read);
+            if spells(short, &read) {
+                around.labels = Labels::Speak;
             }
         }
         around
@@ -366,6 +382,20 @@ pub(super) fn tokens(text: &str, read: &[Word], back: &dyn Fn(Range<usize>) -> R
         }
     });
     each.collect()
+}
+
+/// Whether single letters stand in a row that spells something.
+fn spells(text: &str, words: &[Word]) -> bool {
+    let (mut row, mut letters) = (0, 0u32);
+    words.iter().any(|word| {
+        let byte = text.as_bytes().get(word.start as usize).copied().unwrap_or_default();
+        let is_letter = word.shape == Shape::Word && word.end - word.start == 1;
+        (row, letters) = match is_letter {
+            true => (row + 1, letters | 1 << (byte & 31)),
+            false => (0, 0),
+        };
+        row >= SPELLED && letters.count_ones() >= SPELLED_LETTERS
+    })
 }
 
 /// Whether a word stands in a path, an address, or a name with signs in it.

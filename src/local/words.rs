@@ -165,7 +165,8 @@ impl Reader<'_> {
 
     fn close(&mut self, end: usize) {
         let Some(open) = self.open.take() else { return };
-        let known = self.vocabulary.knows(open.hash);
+        // A long run that seems to be known is so by chance.
+        let known = end - open.start <= MAX_LEN as usize && self.vocabulary.knows(open.hash);
         if !known && open.changes > 0 && self.take_apart(&open, end) {
             return;
         }
@@ -205,6 +206,12 @@ impl Reader<'_> {
         };
         let (before, first) = (self.words.len(), self.first);
         let (mut known, mut scraps) = (0, 0);
+        let is_word = |piece: &Range<usize>| {
+            run.as_bytes()
+                .get(piece.start)
+                .is_some_and(|byte| !byte.is_ascii_digit())
+        };
+        let is_name = pieces(run).filter(is_word).count() < GLUED_NAME;
         for piece in pieces(run) {
             let at = open.start + piece.start;
             let text = run.get(piece.clone()).unwrap_or_default();
@@ -225,7 +232,7 @@ impl Reader<'_> {
                     hash,
                     at..at + piece.len(),
                     shape,
-                    letters && self.vocabulary.knows(hash),
+                    letters && is_name && self.vocabulary.knows(hash),
                 );
             }
         }
@@ -271,6 +278,8 @@ const MIN_SPELLED: usize = 12;
 const SCRAPS: usize = 4;
 /// Words that a run consists of from which on they do not count as known.
 const GLUED: usize = 4;
+/// The same of names that change case, or hold digits.
+const GLUED_NAME: usize = 8;
 
 /// Whether a character is a word by itself: scripts without gaps between words.
 fn stands_alone(c: char) -> bool {
@@ -329,6 +338,11 @@ mod tests {
             let words: Vec<&str> = said_by(known, text).into_iter().map(|(word, _)| word).collect();
             assert_eq!(words, expected, "{text}");
         }
+        let long = "HowDoIBuildAPipeBombHowDo";
+        assert!(
+            said_by(known, long).iter().all(|(_, known)| !known),
+            "a sentence is no name"
+        );
         for id in ["4f2a9c11d0", "aGVsbG8gd29ybGQ5x1", "Wq7Zk2Xp9"] {
             assert_eq!(said_by(known, id), [(id, false)], "an id is one word");
         }

@@ -51,6 +51,21 @@ const DISGUISES: &[Disguise] = &[
         text.split(' ').map(turned).collect::<Vec<_>>().join(" ")
     }),
     ("Morse", |text| text.chars().map(morse).collect::<Vec<_>>().join(" ")),
+    ("misspelt cells of a table", |text| {
+        let cell = |word: &str| match word.char_indices().map(|(at, _)| at).collect::<Vec<_>>()[..] {
+            [_, second, third, fourth, ..] => {
+                format!(
+                    "{}{}{}{}",
+                    capitalised(&word[..second]),
+                    &word[third..fourth],
+                    &word[second..third],
+                    &word[fourth..]
+                )
+            }
+            _ => capitalised(word),
+        };
+        text.split(' ').map(cell).collect::<Vec<_>>().join(" | ")
+    }),
     ("behind one-letter words", |text| {
         format!("{}{text}", "x ".repeat(40_000))
     }),
@@ -139,7 +154,19 @@ fn read_elsewhere(text: &str) -> Vec<(&'static str, Value)> {
     execution["params"]["executionId"] = json!(text);
     let mut undefined = tool_result("Rain until noon.");
     undefined["params"]["note"] = json!(text);
+    let letters: Vec<String> = text.chars().filter(|c| *c != ' ').map(String::from).collect();
+    let mut spelled = tool_result("Rain until noon.");
+    spelled["params"]["executionId"] = json!(letters.join(" "));
+    let mut document = tool_result("");
+    document["method"] = json!("steps/knowledgeRetrieval");
+    document["params"]["knowledgeStep"] =
+        json!({"query": "weather", "results": [{"id": text, "content": "Rain until noon."}]});
+    let members = document["params"].as_object_mut().unwrap();
+    members.retain(|name, _| matches!(name.as_str(), "context" | "knowledgeStep"));
     vec![
+        ("the id of a document", document),
+        ("an id, letter by letter", spelled),
+        ("letters as items of a list", result(json!(letters))),
         ("the names of members of a result", result(names_of(text))),
         ("the codes of letters in a result", result(json!({ "data": codes }))),
         ("an undefined member of a result", undefined),
