@@ -8,7 +8,8 @@ use super::lexicon::words;
 use super::rule_table::rule_of;
 use super::{SessionFacts, SessionSnapshot};
 use crate::model::{
-    Confidence, Content, Finding, Kind, Origin, Place, ReasonCode, Rule, RuleObject, Step, Treatment, Voice, head,
+    Confidence, Content, Finding, Kind, Origin, Place, ReasonCode, Rule, RuleObject, Severity, Step, Treatment, Voice,
+    head,
 };
 
 /// Bytes of an argument that are read.
@@ -49,7 +50,11 @@ pub fn lower<'r>(
         } else {
             around(&content.text, finding)
         };
-        if names(past.facts(), text, rule.object) {
+        let wording = match finding.severity {
+            Severity::Critical => Wording::Whole,
+            Severity::Info | Severity::Low | Severity::Medium | Severity::High => Wording::Short,
+        };
+        if names(past.facts(), text, rule.object, wording) {
             finding.suggested = finding.suggested.min(Treatment::Evidence);
             finding.confidence = Confidence::Low;
             finding.explanation = format!("{}; the user named what it is done to", finding.explanation);
@@ -92,8 +97,17 @@ fn lowerable<'r>(finding: &Finding, rules: impl Fn(&str) -> Option<&'r Rule>) ->
         .filter(|rule| rule.object != RuleObject::Nothing)
 }
 
+/// How a path has to be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wording {
+    /// With all its parts.
+    Whole,
+    /// As people speak of a file.
+    Short,
+}
+
 /// Whether every object of its kind in a text is one that the user named, and there is one.
-fn names(trail: &SessionFacts, text: &str, object: RuleObject) -> bool {
+fn names(trail: &SessionFacts, text: &str, object: RuleObject, wording: Wording) -> bool {
     let tokens = || tokens(text).take(MAX_OBJECTS);
     let said = |token: &str| trail.taint().user_said_all(token);
     let all_said = |is_object: fn(&str) -> bool| {
@@ -106,7 +120,11 @@ fn names(trail: &SessionFacts, text: &str, object: RuleObject) -> bool {
         RuleObject::Nothing => false,
         RuleObject::Device => all_said(is_device),
         RuleObject::Address => all_said(is_address),
-        RuleObject::Path => all_said(is_path) && !strange,
+        RuleObject::Path => {
+            let mut paths = tokens().filter(|token| is_path(token)).peekable();
+            let named = |path| said(path) || (wording == Wording::Short && said_in_short(path, said));
+            paths.peek().is_some() && paths.all(named) && !strange
+        }
         RuleObject::Name => all_said(is_name) && !strange,
         RuleObject::Words => {
             let words = tokens().filter(|token| is_telling(token));
@@ -198,6 +216,25 @@ fn is_name(token: &str) -> bool {
         && !words().statements.contains(token.to_ascii_lowercase().as_str())
 }
 
+/// Whether the user spoke of a path by the name of its file, without its ending, or of the program whose settings it holds: of
+/// `/var/log/syslog` as the syslog, of `/etc/nginx/sites-enabled/shop` as nginx.
+fn said_in_short(path: &str, said: impl Fn(&str) -> bool) -> bool {
+    const WHOLE: &[&str] = &["home", "root", "users", "boot", "disk", "system", "windows"];
+    let parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !part.is_empty()).collect();
+    let program = match parts.as_slice() {
+        ["etc", program, _, ..] => Some(*program),
+        _ => None,
+    };
+    let file = parts.last().filter(|_| parts.len() > 1).map(|file| {
+        let name = file.trim_start_matches('.');
+        name.split_once('.').map_or(name, |(stem, _)| stem)
+    });
+    let is_telling = |name: &&str| {
+        name.len() >= 4 && name.chars().any(char::is_alphabetic) && !WHOLE.contains(&name.to_ascii_lowercase().as_str())
+    };
+    program.into_iter().chain(file).filter(is_telling).any(said)
+}
+
 fn is_telling(token: &str) -> bool {
     token.chars().count() >= 4 || token.chars().any(|c| c.is_ascii_digit())
 }
@@ -216,5 +253,17 @@ mod tests {
         );
         assert_eq!(of("find /home/tmp -mindepth 1 -delete", is_path), ["/home/tmp"]);
         assert_eq!(of("DROP SCHEMA legacy_2019 CASCADE", is_name), ["legacy_2019"]);
+    }
+
+    #[test]
+    fn a_path_is_spoken_of_by_its_file_or_its_program() {
+        let said = |user: &'static [&'static str]| move |word: &str| user.contains(&word);
+        assert!(said_in_short("/var/log/syslog", said(&["syslog"])));
+        assert!(said_in_short("/etc/nginx/sites-enabled/shop.conf", said(&["nginx"])));
+        assert!(said_in_short("C:\\logs\\orders.log", said(&["orders"])));
+        for path in ["/home", "/srv/home", "/etc/ssh/sshd_config", "/", "/etc/*", "nginx"] {
+            let user = said(&["home", "ssh", "etc", "nginx", "config"]);
+            assert!(!said_in_short(path, user), "{path}");
+        }
     }
 }

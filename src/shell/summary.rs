@@ -96,10 +96,14 @@ impl CommandSummary {
         let program = call.program.as_str();
         let runs_files =
             programs::is(Role::Shell, program) || programs::is(Role::RunsFiles, program) || is_interpreter(program);
+        // They neither run a file nor hand its text on; what stands behind a program that gives rights is a call of its own.
+        const NAMES_ONLY: &[&str] = &["ln", "chmod", "chown", "chgrp", "ls", "stat", "touch", "mkdir"];
+        let names_only = NAMES_ONLY.contains(&program) || programs::is(Role::GivesRights, program);
         self.runs.push(call.path.clone());
         let mut behind_option = false;
         for word in &call.args {
-            let is_run = |piece: &&str| runs_files || behind_option || piece.starts_with(['/', '.']);
+            let may_run = |piece: &&str| !names_only && (behind_option || piece.starts_with(['/', '.']));
+            let is_run = |piece: &&str| runs_files || may_run(piece);
             let pieces = pieces(&word.text).filter(is_run);
             self.runs.extend(pieces.map(str::to_owned));
             behind_option = word.text.starts_with('-');
@@ -161,6 +165,7 @@ mod tests {
         for text in [
             "cd /srv && deploy.sh",
             "sudo bash deploy.sh",
+            "sudo /srv/deploy.sh",
             "python3 -u deploy.sh",
             ". deploy.sh",
             "psql -f deploy.sh",
@@ -171,8 +176,14 @@ mod tests {
             let runs = CommandSummary::of(text).runs;
             assert!(runs.iter().any(|file| file.ends_with("deploy.sh")), "{text}: {runs:?}");
         }
-        let runs = CommandSummary::of("cat deploy.sh").runs;
-        assert!(!runs.iter().any(|file| file == "deploy.sh"), "{runs:?}");
+        for text in [
+            "cat deploy.sh",
+            "sudo ln -s /srv/deploy.sh /srv/run",
+            "chmod +x ./deploy.sh",
+        ] {
+            let runs = CommandSummary::of(text).runs;
+            assert!(!runs.iter().any(|file| file.ends_with("deploy.sh")), "{text}: {runs:?}");
+        }
     }
 
     #[test]

@@ -131,10 +131,18 @@ fn over_http(call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// Whether a client asks a database of this machine, by an option, that nothing calls productive: a developer's own.
+/// Whether a client asks a database of this machine, by an option or an address, that nothing calls productive: a developer's own.
 pub(super) fn asks_local_trial(call: &Call) -> bool {
-    let mut hosts = call.values(&["-h", "--host"]).map(|(_, host)| host).peekable();
+    let words = call.args.iter().chain(call.environment.iter().map(|(_, word)| word));
+    let addressed = words.filter_map(|word| {
+        let (_, rest) = word.text.split_once("://")?;
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+        let place = authority.rsplit('@').next().unwrap_or(authority);
+        Some(place.rsplit_once(':').map_or(place, |(host, _)| host))
+    });
+    let named = call.values(&["-h", "--host"]).map(|(_, host)| host);
+    let mut hosts = named.chain(addressed).peekable();
     hosts.peek().is_some()
-        && hosts.all(|host| matches!(host, "localhost" | "127.0.0.1" | "::1"))
+        && hosts.all(|host| matches!(host, "localhost" | "127.0.0.1" | "::1" | "[::1]"))
         && !call.line().to_ascii_lowercase().contains("prod")
 }
