@@ -25,6 +25,7 @@ pub struct EverydaySection {
     changes: Vec<String>,
     clients: Vec<String>,
     as_root: Vec<String>,
+    workspaces: Vec<String>,
     dotfiles: Vec<String>,
     despite: Vec<String>,
 }
@@ -52,6 +53,8 @@ pub struct Everyday {
     pub clients: NamePatterns,
     /// Programs that may run with the rights of root.
     pub as_root: NamePatterns,
+    /// Absolute paths of files that are the work's. What is named from the current folder is so by itself.
+    pub workspaces: NamePatterns,
     /// Hidden files and folders of a workspace that are edited like others.
     pub dotfiles: NamePatterns,
     /// Rules whose findings do not make a call a special one.
@@ -135,6 +138,7 @@ impl EverydaySection {
             changes: both(self.changes, base.changes),
             clients: both(self.clients, base.clients),
             as_root: both(self.as_root, base.as_root),
+            workspaces: both(self.workspaces, base.workspaces),
             dotfiles: both(self.dotfiles, base.dotfiles),
             despite: both(self.despite, base.despite),
         }
@@ -164,6 +168,7 @@ impl EverydaySection {
             changes: names("changes", &self.changes)?,
             clients: names("clients", &self.clients)?,
             as_root: names("as_root", &self.as_root)?,
+            workspaces: names("workspaces", &self.workspaces)?,
             dotfiles: names("dotfiles", &self.dotfiles)?,
             despite: names("despite", &self.despite)?,
             commands: patterns("commands", &self.commands)?,

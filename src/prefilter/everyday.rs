@@ -147,17 +147,17 @@ fn edits_workspace(everyday: &Everyday, given: &[&Content]) -> bool {
     paths.peek().is_some() && paths.all(|path| in_workspace(everyday, path.trim()))
 }
 
-/// Whether a path is one of the work: below the current folder, below a folder of somebody's home, or temporary.
+/// Whether a path is one of the work: below the current folder, or where the policy says that work is done.
 fn in_workspace(everyday: &Everyday, path: &str) -> bool {
     let location = Location::of(path);
     let text = location.as_str();
     let parts = || text.split('/').filter(|part| !part.is_empty());
     let hidden = parts().any(|part| part.starts_with('.') && !everyday.dotfiles.matches(part));
-    let is_deep = match text.starts_with(['/', '~']) {
-        true => parts().count() > 2 || text.starts_with("/tmp/"),
+    let is_inside = match text.starts_with(['/', '~']) {
+        true => everyday.workspaces.matches(text),
         false => location.climbs() == 0,
     };
-    is_deep
+    is_inside
         && !hidden
         && !text.contains(['$', '`'])
         && !location.is_system()
@@ -440,6 +440,8 @@ mod tests {
             "git add -A && git commit -m 'Fix: rounding'",
             "rm -rf node_modules dist",
             "docker compose logs --tail 20 web",
+            "rm -rf /home/dev/shop/dist",
+            "cp a.txt /workspaces/shop/a.txt",
         ] {
             assert!(runs(text), "{text}");
         }
@@ -514,6 +516,10 @@ mod tests {
             "CDPATH=/ cd etc",
             "kill -9 $(pgrep guardian)",
             "npm run deploy",
+            "rm -rf /opt/billing/data/x",
+            "cp x.sh /usr/local/lib/x.sh",
+            "echo x > /srv/site/www/index.html",
+            "mv build /mnt/share/team/build",
         ] {
             if runs(text) {
                 usual.push(text);
