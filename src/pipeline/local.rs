@@ -12,7 +12,7 @@ use crate::local::{
 };
 use crate::model::{Confidence, Finding, Moved, Opinion, ReasonCode, Severity, Standing, Step, Treatment, View};
 use crate::policy::Thresholds;
-use crate::prefilter::{is_everyday, is_special};
+use crate::prefilter::Usual;
 use crate::session::{SessionSnapshot, Snapshot};
 use crate::telemetry::names;
 
@@ -44,13 +44,13 @@ impl Examiner {
             Beside::ModelFirst => MayAllow::No,
             Beside::Model | Beside::Nobody => MayAllow::of(step, findings, coverage, policy),
         };
-        let may_allow = if is_special(step, policy) {
-            MayAllow::No
-        } else {
-            may_allow
+        let usual = Usual::of(step, findings, policy);
+        let may_allow = match usual {
+            Usual::Special => MayAllow::No,
+            Usual::Everyday | Usual::Unknown => may_allow,
         };
         let ordinary = &policy.everyday;
-        let everyday = may_allow == MayAllow::Yes && is_everyday(step, findings, policy);
+        let everyday = may_allow == MayAllow::Yes && usual == Usual::Everyday;
         let thresholds = match everyday {
             true => Thresholds {
                 allow_below: Some(

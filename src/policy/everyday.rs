@@ -26,6 +26,7 @@ pub struct EverydaySection {
     clients: Vec<String>,
     as_root: Vec<String>,
     workspaces: Vec<String>,
+    anywhere: Vec<String>,
     dotfiles: Vec<String>,
     despite: Vec<String>,
 }
@@ -55,6 +56,8 @@ pub struct Everyday {
     pub as_root: NamePatterns,
     /// Absolute paths of files that are the work's. What is named from the current folder is so by itself.
     pub workspaces: NamePatterns,
+    /// Programs that may be given files from anywhere.
+    pub anywhere: NamePatterns,
     /// Hidden files and folders of a workspace that are edited like others.
     pub dotfiles: NamePatterns,
     /// Rules whose findings do not make a call a special one.
@@ -139,6 +142,7 @@ impl EverydaySection {
             clients: both(self.clients, base.clients),
             as_root: both(self.as_root, base.as_root),
             workspaces: both(self.workspaces, base.workspaces),
+            anywhere: both(self.anywhere, base.anywhere),
             dotfiles: both(self.dotfiles, base.dotfiles),
             despite: both(self.despite, base.despite),
         }
@@ -169,6 +173,7 @@ impl EverydaySection {
             clients: names("clients", &self.clients)?,
             as_root: names("as_root", &self.as_root)?,
             workspaces: names("workspaces", &self.workspaces)?,
+            anywhere: names("anywhere", &self.anywhere)?,
             dotfiles: names("dotfiles", &self.dotfiles)?,
             despite: names("despite", &self.despite)?,
             commands: patterns("commands", &self.commands)?,

@@ -81,6 +81,9 @@ pub struct PolicyFile {
     /// In the layer of an agent: the team to which it belongs.
     #[serde(skip_serializing)]
     pub team: Option<String>,
+    /// Where it was read.
+    #[serde(skip)]
+    pub(super) path: Option<String>,
 }
 
 /// What a team or an agent has of its own, as it is written: any key of a policy but `extends`, `teams` and `agents`.
@@ -123,7 +126,11 @@ impl PolicyFile {
             file: file.clone(),
             why: error.to_string(),
         })?;
-        Self::parse(&text, &file)
+        let path = std::path::absolute(path).ok();
+        Ok(Self {
+            path: path.map(|path| path.display().to_string()),
+            ..Self::parse(&text, &file)?
+        })
     }
 
     /// Reads TOML; `file` is for messages.
@@ -173,6 +180,7 @@ impl PolicyFile {
         classes.extend(self.tools.classes);
         Self {
             name: self.name.or(base.name),
+            path: self.path.or(base.path),
             extends: None,
             guidance: joined(base.guidance, self.guidance),
             examples: self.examples.into_iter().chain(base.examples).collect(),
@@ -291,6 +299,7 @@ impl PolicyFile {
             },
             records: self.audit.build(),
             layers: Default::default(),
+            path: self.path,
             source,
         })
     }

@@ -94,6 +94,8 @@ pub struct Policy {
     pub disclosure: Disclosure,
     /// What audit records tell of the organisation's steps.
     pub records: RecordRules,
+    /// The file from which it was read: agents that it guards have no business there.
+    pub path: Option<String>,
     /// What the policy says, with what it builds on, as a file: what the version is the hash of.
     pub source: String,
     /// What differs for teams and agents, each over this policy.

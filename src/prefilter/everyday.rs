@@ -9,9 +9,9 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::engine::{is_command_label, is_target_label};
-use super::locations::Location;
+use super::locations::{Breadth, Location};
 use crate::model::{Content, Finding, Form, Origin, Place, Severity, Step};
-use crate::policy::{Everyday, Policy};
+use crate::policy::Policy;
 use crate::shell::{self, Call, Direction, Reading, quoted};
 
 const MAX_COMMAND: usize = 16 * 1024;
@@ -76,25 +76,44 @@ const LONG: [(&str, Option<Value>); 19] = [
     ("retry", Some(Value::Said)),
 ];
 
-/// Whether a step is an everyday call in which nothing was seen that makes it a special one.
-pub fn is_everyday(step: &Step, findings: &[Finding], policy: &Policy) -> bool {
-    let everyday = &policy.everyday;
-    let Some(call) = step.tool_call.as_ref().filter(|_| everyday.allow_below > 0.0) else {
-        return false;
-    };
-    let is_usual = |finding: &Finding| finding.severity < Severity::Medium || everyday.despite.matches(&finding.rule);
-    let given: Vec<&Content> = step
-        .contents_of(Origin::ToolArguments)
-        .filter(|content| content.place == Place::Body && content.form != Form::Key)
-        .collect();
-    let tool = call.tool.as_str();
-    findings.iter().all(is_usual)
-        && match () {
-            () if everyday.shells.matches(tool) => runs_everyday(everyday, &given),
-            () if everyday.edits.matches(tool) => edits_workspace(everyday, &given),
+/// What a call is to the policy's `[everyday]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Usual {
+    /// What an agent does all day, and nothing was seen in it that makes it a special one.
+    Everyday,
+    /// A call of a tool that the policy knows, which does something else: no bound of the scorer lets it pass.
+    Special,
+    /// Anything else.
+    Unknown,
+}
+
+impl Usual {
+    /// What the call of a step is.
+    pub fn of(step: &Step, findings: &[Finding], policy: &Policy) -> Self {
+        let everyday = &policy.everyday;
+        let Some(call) = step.tool_call.as_ref().filter(|_| everyday.allow_below > 0.0) else {
+            return Usual::Unknown;
+        };
+        let given: Vec<&Content> = step
+            .contents_of(Origin::ToolArguments)
+            .filter(|content| content.place == Place::Body && content.form != Form::Key)
+            .collect();
+        let tool = call.tool.as_str();
+        let (is_shell, is_edit) = (everyday.shells.matches(tool), everyday.edits.matches(tool));
+        let fits = match () {
+            () if is_shell => runs_everyday(policy, &given),
+            () if is_edit => edits_workspace(policy, &given),
             () if everyday.reads.matches(tool) => reads_files(&given),
-            () => false,
+            () => return Usual::Unknown,
+        };
+        let is_usual =
+            |finding: &Finding| finding.severity < Severity::Medium || everyday.despite.matches(&finding.rule);
+        match fits {
+            false => Usual::Special,
+            true if findings.iter().all(is_usual) => Usual::Everyday,
+            true => Usual::Unknown,
         }
+    }
 }
 
 fn is_path(content: &Content) -> bool {
@@ -104,39 +123,10 @@ fn is_path(content: &Content) -> bool {
 fn reads_files(given: &[&Content]) -> bool {
     let is_all = |text: &str| matches!(text, "/" | "~" | "~/" | "$HOME" | "/home" | "/root" | "/etc");
     let mut named = given.iter().map(|content| content.text.trim());
-    given.iter().any(|content| is_path(content))
-        && named.all(|text| text.contains('\n') || Location::of(text).secret().is_none() && !is_all(text))
+    named.all(|text| text.contains('\n') || Location::of(text).secret().is_none() && !is_all(text))
 }
 
-/// Whether the policy names a word of a command as one that makes it a special one: then no bound of the scorer lets it pass.
-pub fn is_special(step: &Step, policy: &Policy) -> bool {
-    let everyday = &policy.everyday;
-    let Some(call) = step.tool_call.as_ref().filter(|_| everyday.allow_below > 0.0) else {
-        return false;
-    };
-    if !everyday.shells.matches(call.tool.as_str()) {
-        return false;
-    }
-    let commands = step.contents_of(Origin::ToolArguments).filter(|content| {
-        content.place == Place::Body
-            && content.label.as_deref().is_some_and(is_command_label)
-            && content.text.len() <= MAX_COMMAND
-    });
-    commands.into_iter().any(|content| {
-        let reading = shell::read(&content.text, |_, _| None);
-        reading.calls.iter().any(|call| {
-            let set = call
-                .environment
-                .iter()
-                .map(|(name, word)| format!("{name}={}", word.text));
-            let words: Vec<String> = set.chain(call.args.iter().map(|word| word.text.clone())).collect();
-            let words = spelled(&words.iter().map(String::as_str).collect::<Vec<_>>());
-            everyday.excludes(&call.program, &words.iter().map(String::as_str).collect::<Vec<_>>())
-        })
-    })
-}
-
-fn edits_workspace(everyday: &Everyday, given: &[&Content]) -> bool {
+fn edits_workspace(policy: &Policy, given: &[&Content]) -> bool {
     let named = given
         .iter()
         .filter(|content| is_path(content))
@@ -144,11 +134,12 @@ fn edits_workspace(everyday: &Everyday, given: &[&Content]) -> bool {
     let lines = given.iter().flat_map(|content| content.text.lines());
     let patched = lines.filter_map(|line| PATCHED.iter().find_map(|mark| line.strip_prefix(mark)));
     let mut paths = named.chain(patched).peekable();
-    paths.peek().is_some() && paths.all(|path| in_workspace(everyday, path.trim()))
+    paths.peek().is_some() && paths.all(|path| in_workspace(policy, path.trim()))
 }
 
 /// Whether a path is one of the work: below the current folder, or where the policy says that work is done.
-fn in_workspace(everyday: &Everyday, path: &str) -> bool {
+fn in_workspace(policy: &Policy, path: &str) -> bool {
+    let everyday = &policy.everyday;
     let location = Location::of(path);
     let text = location.as_str();
     let parts = || text.split('/').filter(|part| !part.is_empty());
@@ -163,9 +154,11 @@ fn in_workspace(everyday: &Everyday, path: &str) -> bool {
         && !location.is_system()
         && location.secret().is_none()
         && location.steering().is_none()
+        && !location.is_guard(policy.path.as_deref())
 }
 
-fn runs_everyday(everyday: &Everyday, given: &[&Content]) -> bool {
+fn runs_everyday(policy: &Policy, given: &[&Content]) -> bool {
+    let everyday = &policy.everyday;
     let is_command = |content: &&&Content| content.label.as_deref().is_some_and(is_command_label);
     let (commands, others): (Vec<&&Content>, Vec<&&Content>) = given.iter().partition(|c| is_command(c));
     let is_note = |content: &&&Content| {
@@ -182,7 +175,7 @@ fn runs_everyday(everyday: &Everyday, given: &[&Content]) -> bool {
             .join(" "),
     };
     // A folder in which it runs is one of the workspace.
-    let is_here = |note: &&&Content| !note.text.contains('/') || in_workspace(everyday, &format!("{}/x", note.text));
+    let is_here = |note: &&&Content| !note.text.contains('/') || in_workspace(policy, &format!("{}/x", note.text));
     if line.len() > MAX_COMMAND || !others.iter().all(is_note) || !others.iter().all(is_here) {
         return false;
     }
@@ -192,11 +185,12 @@ fn runs_everyday(everyday: &Everyday, given: &[&Content]) -> bool {
         && reading.decoded_runs.is_empty()
         && reading.fork_bombs.is_empty()
         && reading.encoded_files.is_empty();
-    is_plain && !reading.calls.is_empty() && (0..reading.calls.len()).all(|at| is_usual(everyday, &reading, at))
+    is_plain && !reading.calls.is_empty() && (0..reading.calls.len()).all(|at| is_usual(policy, &reading, at))
 }
 
 /// Whether one call of a reading is everyday.
-fn is_usual(everyday: &Everyday, reading: &Reading, at: usize) -> bool {
+fn is_usual(policy: &Policy, reading: &Reading, at: usize) -> bool {
+    let everyday = &policy.everyday;
     let Some(call) = reading.calls.get(at) else {
         return false;
     };
@@ -229,12 +223,14 @@ fn is_usual(everyday: &Everyday, reading: &Reading, at: usize) -> bool {
         && set.iter().all(names)
         && !everyday.excludes(program, &spelled)
         && !everyday.excludes(&call.program, &spelled)
-        && places_in_workspace(everyday, call)
+        && places_in_workspace(policy, call)
+        && !looks_at_secrets(call)
+        && (everyday.anywhere.matches(&call.program) || stays_inside(policy, call))
         && (call.program != "sed" || is_plain_sed(call, &operands))
         && (!call.invoker.as_root || everyday.as_root.matches(program))
-        && writes_in_workspace(everyday, call)
-        && (!everyday.changes.matches(program) || changes_workspace(everyday, call, &operands))
-        && stays_here(everyday, program, call)
+        && writes_in_workspace(policy, call)
+        && (!everyday.changes.matches(program) || changes_workspace(policy, call, &operands))
+        && stays_here(policy, program, call)
 }
 
 /// Words as they stand, and short options one by one.
@@ -254,7 +250,7 @@ fn spelled(words: &[&str]) -> Vec<String> {
 }
 
 /// Whether what options name is in the workspace.
-fn places_in_workspace(everyday: &Everyday, call: &Call) -> bool {
+fn places_in_workspace(policy: &Policy, call: &Call) -> bool {
     let is_path = |text: &str| text.contains('/') || text.starts_with(['~', '.']);
     let mut before = "";
     call.args.iter().all(|word| {
@@ -266,7 +262,7 @@ fn places_in_workspace(everyday: &Everyday, call: &Call) -> bool {
             None => "",
         };
         before = text;
-        !is_path(glued) || glued == "/dev/null" || glued.contains("://") || in_workspace(everyday, &call.place(glued))
+        !is_path(glued) || glued == "/dev/null" || glued.contains("://") || in_workspace(policy, &call.place(glued))
     })
 }
 
@@ -291,28 +287,75 @@ fn runs_next(wrapper: &Call, next: Option<&Call>) -> bool {
     next.is_some_and(|next| wrapper.args.iter().any(|word| word.text == next.path))
 }
 
-fn writes_in_workspace(everyday: &Everyday, call: &Call) -> bool {
+fn writes_in_workspace(policy: &Policy, call: &Call) -> bool {
     call.redirects.iter().all(|redirect| {
         let target = redirect.target.text.as_str();
         match redirect.direction {
             Direction::In | Direction::Text => true,
             Direction::Duplicate if target.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-') => true,
             Direction::Out | Direction::Append | Direction::Both | Direction::Duplicate => {
-                target == "/dev/null" || in_workspace(everyday, &call.place(target))
+                target == "/dev/null" || in_workspace(policy, &call.place(target))
             }
         }
     })
 }
 
-fn changes_workspace(everyday: &Everyday, call: &Call, operands: &[&str]) -> bool {
+fn changes_workspace(policy: &Policy, call: &Call, operands: &[&str]) -> bool {
     // The script of `sed` is no file.
     let skipped = usize::from(call.program == "sed");
     let mut files = operands.iter().skip(skipped);
-    !call.fed_arguments && files.all(|path| in_workspace(everyday, &call.place(path)))
+    !call.fed_arguments
+        && files.all(|path| {
+            let path = call.place(path);
+            in_workspace(policy, &path) && (call.program != "rm" || !is_checkout(&path))
+        })
+}
+
+/// Whether a path may be all of somebody's checked-out work: a folder of a folder of a home, which no build made.
+fn is_checkout(path: &str) -> bool {
+    let location = Location::of(path);
+    let text = location.as_str();
+    let name = text.rsplit('/').next().unwrap_or_default();
+    text.starts_with('~')
+        && text.split('/').count() <= 3
+        && !name.contains('.')
+        && location.breadth() != Breadth::Disposable
+}
+
+/// Paths that words of a call name: whole words, and what stands behind `=` or a short option.
+fn named_paths<'c>(call: &'c Call) -> impl Iterator<Item = &'c str> {
+    call.args.iter().flat_map(|word| {
+        let text = word.text.as_str();
+        let glued = text
+            .strip_prefix('-')
+            .filter(|rest| !rest.starts_with('-'))
+            .and_then(|rest| rest.get(1..));
+        let value = text.split_once('=').map(|(_, value)| value);
+        [Some(text), glued, value].into_iter().flatten()
+    })
+}
+
+/// Whether a word names a file that holds secrets, or all of a home, of the system or of everything.
+fn looks_at_secrets(call: &Call) -> bool {
+    named_paths(call).any(|path| {
+        let location = Location::of(&call.place(path));
+        let is_whole = path.starts_with(['/', '~', '$']) && location.breadth().is_vital();
+        is_whole || location.secret().is_some()
+    })
+}
+
+/// Whether files that a call names are those of the workspace. In `/tmp` anybody may have put them.
+fn stays_inside(policy: &Policy, call: &Call) -> bool {
+    named_paths(call).all(|path| {
+        let is_elsewhere = path.starts_with(['/', '~']) || path.starts_with("..") || path.contains("/../");
+        let place = call.place(path);
+        !is_elsewhere || path == "/dev/null" || in_workspace(policy, &place) && !place.starts_with("/tmp/")
+    })
 }
 
 /// Whether a call names no other machine.
-fn stays_here(everyday: &Everyday, program: &str, call: &Call) -> bool {
+fn stays_here(policy: &Policy, program: &str, call: &Call) -> bool {
+    let everyday = &policy.everyday;
     let is_address = |text: &str| text.contains("://") || text.contains('@') && text.contains(':');
     let mut words = call.args.iter().map(|word| word.text.as_str());
     let mut hosts = call.values(&["-h", "--host"]).map(|(_, value)| value);
@@ -339,10 +382,10 @@ fn stays_here(everyday: &Everyday, program: &str, call: &Call) -> bool {
         && !hosts.any(elsewhere)
         && !by_words
         && !is_document
-        && (!everyday.clients.matches(program) || asks_this_machine(everyday, call))
+        && (!everyday.clients.matches(program) || asks_this_machine(policy, call))
 }
 
-fn asks_this_machine(everyday: &Everyday, call: &Call) -> bool {
+fn asks_this_machine(policy: &Policy, call: &Call) -> bool {
     let known = |text: &str| !text.contains(['$', '`']);
     if !call.args.iter().all(|word| known(&word.text) && word.inside.is_empty()) {
         return false;
@@ -355,7 +398,7 @@ fn asks_this_machine(everyday: &Everyday, call: &Call) -> bool {
     for word in &call.args {
         let text = word.text.as_str();
         let fits = match expected.take() {
-            Some(Value::Written) => text == "-" || text == "/dev/null" || in_workspace(everyday, &call.place(text)),
+            Some(Value::Written) => text == "-" || text == "/dev/null" || in_workspace(policy, &call.place(text)),
             Some(Value::Said) => true,
             None if text.starts_with('-') => match option(text) {
                 Some(value) => {
@@ -424,7 +467,7 @@ mod tests {
         let reading = shell::read(text, |_, _| None);
         reading.embedded.is_empty()
             && !reading.calls.is_empty()
-            && (0..reading.calls.len()).all(|at| is_usual(&policy.everyday, &reading, at))
+            && (0..reading.calls.len()).all(|at| is_usual(&policy, &reading, at))
     }
 
     #[test]
@@ -442,6 +485,10 @@ mod tests {
             "docker compose logs --tail 20 web",
             "rm -rf /home/dev/shop/dist",
             "cp a.txt /workspaces/shop/a.txt",
+            "pytest /home/dev/shop/tests/test_a.py",
+            "cat /tmp/build.log | grep -c error",
+            "npx tsc --noEmit",
+            "cargo test > /tmp/test.log",
         ] {
             assert!(runs(text), "{text}");
         }
@@ -520,6 +567,29 @@ mod tests {
             "cp x.sh /usr/local/lib/x.sh",
             "echo x > /srv/site/www/index.html",
             "mv build /mnt/share/team/build",
+            "rm -rf ~/work/shop",
+            "pytest -c /tmp/x.ini",
+            "eslint --config=/tmp/x.js src",
+            "make CC=/tmp/x",
+            "git apply /tmp/p.patch",
+            "npm install ./../other",
+            "docker compose --file=/tmp/y/compose.yml run app",
+            "docker cp app:/etc/shadow ./out.txt",
+            "docker run --env-file .env image",
+            "grep -rn password ~",
+            "rg -uu AKIA /home",
+            "ls -la ~/.ssh",
+            "cat ~/.bash_history",
+            "cat ~/.config/glab-cli/config.yml",
+            "terraform show -json",
+            "jq -n env",
+            "apt install ./x.deb",
+            "npm i -g helper",
+            "cargo install helper",
+            "git restore .",
+            "npx helper",
+            "uvx helper",
+            "pipx run helper",
         ] {
             if runs(text) {
                 usual.push(text);

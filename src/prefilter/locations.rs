@@ -346,6 +346,21 @@ impl Location {
         kinds.find(|(list, _)| is(list)).map(|(_, steering)| steering)
     }
 
+    /// Whether it is this file, which has an absolute path: as a whole, or named from a folder on the way there.
+    pub(super) fn is_file(&self, file: &str) -> bool {
+        let file = Self::of(file);
+        let text = self.text.as_str();
+        match text.starts_with(['/', '~']) {
+            true => file.text == text,
+            false => !text.is_empty() && file.text.strip_suffix(text).is_some_and(|folder| folder.ends_with('/')),
+        }
+    }
+
+    /// Whether it watches an agent: a hook of its program, a file of the guardian, or the policy that was read from this file.
+    pub(super) fn is_guard(&self, policy: Option<&str>) -> bool {
+        self.steering() == Some(Steering::Guard) || policy.is_some_and(|file| self.is_file(file))
+    }
+
     /// Whether something runs out of it when work is built, opened, installed or provisioned, or by the clock.
     pub(super) fn is_build(&self) -> bool {
         self.listed()(&BUILDS)

@@ -29,7 +29,7 @@ pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
 pub use destructive_command::{becomes_of, sends_by_command};
 pub use engine::{CalledTool, Prefilter, Prefilters, RuleError, ScanContext, Subject, TrivialContent, Work};
-pub use everyday::{is_everyday, is_special};
+pub use everyday::Usual;
 
 impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.

@@ -100,7 +100,7 @@ impl Prefilter for Path {
                 continue;
             }
             subject.context.work(Work::Path, 1);
-            for trouble in troubles(text.trim(), effect) {
+            for trouble in troubles(text.trim(), effect, subject.policy.path.as_deref()) {
                 if seen.contains(&trouble) {
                     continue;
                 }
@@ -166,15 +166,15 @@ impl Effect {
     }
 }
 
-fn troubles(text: &str, effect: Effect) -> Vec<Trouble> {
+fn troubles(text: &str, effect: Effect, policy: Option<&str>) -> Vec<Trouble> {
     let mut troubles = Vec::new();
     let location = Location::of(text);
     of_spelling(text, &location, &mut troubles);
     of_secret(&location, &mut troubles);
     match effect {
         Effect::Read => {}
+        Effect::Write | Effect::Delete if location.is_guard(policy) => troubles.push(Trouble::GuardWrite),
         Effect::Write => of_writing(&location, &mut troubles),
-        Effect::Delete if location.steering() == Some(Steering::Guard) => troubles.push(Trouble::GuardWrite),
         Effect::Delete => match location.breadth() {
             Breadth::Everything | Breadth::Home | Breadth::SystemDirectory => {
                 troubles.push(Trouble::BroadDelete);

@@ -87,7 +87,7 @@ fn moved(reading: &Reading, call: &Call, seen: &mut Dangers) {
         if broad {
             seen.add(Danger::DeleteRoot, call);
         }
-        let is_guard = |word: &Word| Location::of(&call.place(&word.text)).steering() == Some(Steering::Guard);
+        let is_guard = |word: &Word| Location::of(&call.place(&word.text)).is_guard(seen.policy.as_deref());
         if call.operands().any(is_guard) {
             seen.add(Danger::GuardOff, call);
         }
@@ -174,7 +174,7 @@ pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Dangers)
         return;
     }
     let guards_inside = || depth == Depth::Recursive && holds_guard(&call.place(&path));
-    if location.steering() == Some(Steering::Guard) || guards_inside() {
+    if location.is_guard(seen.policy.as_deref()) || guards_inside() {
         seen.add(Danger::GuardOff, call);
         return;
     }
@@ -289,7 +289,7 @@ fn checked_out(call: &Call, seen: &mut Dangers) {
     let restores = words
         .next()
         .is_some_and(|verb| matches!(verb.text.as_str(), "checkout" | "restore" | "rm" | "mv"));
-    let mut paths = words.filter(|word| Location::of(&call.place(&word.text)).steering() == Some(Steering::Guard));
+    let mut paths = words.filter(|word| Location::of(&call.place(&word.text)).is_guard(seen.policy.as_deref()));
     if restores && paths.next().is_some() {
         seen.add(Danger::GuardOff, call);
     }
@@ -365,6 +365,7 @@ pub(super) fn written(path: &str, how: Written, call: &Call, seen: &mut Dangers)
         return;
     }
     match location.steering() {
+        _ if location.is_guard(seen.policy.as_deref()) => seen.add(Danger::GuardOff, call),
         Some(Steering::Login) => seen.add(Danger::Persistence, call),
         Some(Steering::Privilege) => seen.add(Danger::Accounts, call),
         Some(Steering::Startup)

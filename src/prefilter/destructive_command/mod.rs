@@ -127,6 +127,8 @@ pub(super) struct Dangers {
     work: usize,
     /// Set while a text that stands inside another is looked at: the span of the outer one.
     outer: Option<Range<usize>>,
+    /// The file of the policy.
+    policy: Option<String>,
 }
 
 impl Dangers {
@@ -241,7 +243,10 @@ impl Prefilter for DestructiveCommand {
             if !wanted {
                 continue;
             }
-            let mut seen = Dangers::default();
+            let mut seen = Dangers {
+                policy: subject.policy.path.clone(),
+                ..Dangers::default()
+            };
             // What had to be decoded first is not what a shell would run as it stands; but an argument that is nothing but
             // an encoded command is decoded by whoever runs it.
             let role = match (role, view.view()) {

@@ -133,6 +133,24 @@ fn files_that_steer_are_known() {
 }
 
 #[test]
+fn the_file_of_the_policy_is_known_by_its_path_and_from_a_folder_on_the_way() {
+    let policy = Some("/home/dev/guard/acme/policy.toml");
+    for path in [
+        "/home/dev/guard/acme/policy.toml",
+        "~/guard/acme/policy.toml",
+        "policy.toml",
+        "acme/policy.toml",
+        "./policy.toml",
+    ] {
+        assert!(Location::of(path).is_guard(policy), "{path}");
+        assert!(!Location::of(path).is_guard(None), "{path}");
+    }
+    for path in ["other/policy.toml", "/srv/policy.toml", "licy.toml", "../x", ""] {
+        assert!(!Location::of(path).is_guard(policy), "{path}");
+    }
+}
+
+#[test]
 fn files_that_run_or_steer_are_known_wherever_they_stand() {
     use crate::model::FileUse;
     use crate::prefilter::becomes_of;
