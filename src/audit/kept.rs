@@ -25,6 +25,8 @@ pub struct KeptRecord {
     pub method: String,
     /// The agent.
     pub agent: Option<String>,
+    /// Its name, where it has another.
+    pub agent_name: Option<String>,
     /// The session.
     pub session: Option<String>,
     /// The user.

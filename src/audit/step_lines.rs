@@ -14,6 +14,8 @@ const MAX_OF_ONE: usize = 4 * 1024;
 const MAX_TEXTS: usize = 64;
 /// Bytes of the words of one finding.
 const MAX_SEEN: usize = 160;
+/// Bytes of the name of an agent.
+const MAX_NAME: usize = 200;
 /// Fewer bytes are shown with as many around them.
 const FEW: usize = 24;
 
@@ -32,6 +34,9 @@ pub struct StepLines {
     /// The agent, where known.
     #[serde(serialize_with = "told")]
     pub agent: Option<Clean<String>>,
+    /// The agent's name, where it is another: the program of a hook, the client of an MCP server.
+    #[serde(serialize_with = "told", skip_serializing_if = "Option::is_none")]
+    pub agent_name: Option<Clean<String>>,
     /// The session, where known.
     #[serde(serialize_with = "told")]
     pub session: Option<Clean<String>>,
@@ -98,9 +103,12 @@ impl StepLines {
     pub fn of(received: &Step, happened: &Step, withheld: &Withheld, texts: Texts) -> Self {
         let told = |text: Option<&str>| text.map(|text| withheld.clean_text(text));
         let agent = received.agent.as_ref().and_then(|agent| agent.id.as_ref());
+        let name = received.agent.as_ref().and_then(|agent| agent.name.as_deref());
+        let name = name.filter(|name| agent.is_none_or(|id| id.as_str() != *name));
         let ties = &received.ties;
         Self {
             agent: told(agent.map(|id| id.as_str())),
+            agent_name: name.map(|name| withheld.clean_head(name, MAX_NAME).0),
             session: told(received.session.as_ref().map(|id| id.as_str())),
             user: told(received.user.as_ref().map(|id| id.as_str())),
             turn: told(ties.turn.as_deref()),

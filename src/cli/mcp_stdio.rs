@@ -279,7 +279,8 @@ fn headers(arguments: &Arguments) -> anyhow::Result<HeaderMap> {
 /// The name of a server by its command: of one that a launcher starts, the package.
 fn name_of(arguments: &Arguments) -> String {
     const LAUNCHERS: &[&str] = &[
-        "npx", "uvx", "bunx", "pnpx", "pipx", "uv", "npm", "node", "python", "python3", "docker",
+        "npx", "uvx", "bunx", "pnpx", "pipx", "uv", "npm", "node", "deno", "bun", "python", "python3", "docker", "sh",
+        "bash",
     ];
     if let Some(url) = &arguments.url {
         return url.host_str().unwrap_or("mcp").to_owned();

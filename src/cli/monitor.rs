@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::output::say;
-use super::records::{Colours, Records, RecordsArgument, by_weight, outcome, quoted};
+use super::records::{Colours, Records, RecordsArgument, agent_of, by_weight, outcome, quoted};
 use super::{Ended, printable};
 use crate::audit::{AuditDatabase, Follower, KeptRecord};
 
@@ -93,7 +93,8 @@ fn shown(record: &KeptRecord, colours: Colours) -> String {
     let (words, decision) = outcome(record);
     let time = record.time.get(11..19).unwrap_or(&record.time);
     let what = [Some(record.method.as_str()), record.tool.as_deref()];
-    let who = [record.agent.as_deref(), record.session.as_deref()];
+    let agent = agent_of(record);
+    let who = [agent.as_deref(), record.session.as_deref()];
     let together = |parts: [Option<&str>; 2], with: &str| {
         let parts: Vec<String> = parts.into_iter().flatten().map(printable).collect();
         parts.join(with)

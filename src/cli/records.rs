@@ -198,6 +198,15 @@ pub(super) fn outcome(record: &KeptRecord) -> (String, &str) {
     }
 }
 
+/// The agent, with its name where it has another.
+pub(super) fn agent_of(record: &KeptRecord) -> Option<String> {
+    let names = [record.agent.as_deref(), record.agent_name.as_deref()];
+    match names {
+        [Some(id), Some(name)] => Some(format!("{id} ({name})")),
+        [id, name] => id.or(name).map(str::to_owned),
+    }
+}
+
 /// How much a finding counted: whether the reasoning names its rule, or its reason was given; then how bad and how sure it is.
 pub(super) fn counted(record: &KeptRecord, finding: &KeptFinding) -> (bool, bool, usize, usize) {
     const GRADES: [&str; 5] = ["info", "low", "medium", "high", "critical"];

@@ -4,7 +4,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::output::say;
-use super::records::{Colours, Records, RecordsArgument, by_weight, outcome, quoted};
+use super::records::{Colours, Records, RecordsArgument, agent_of, by_weight, outcome, quoted};
 use super::{Ended, printable};
 use crate::audit::{KeptRecord, Query};
 use crate::model::WITHHELD;
@@ -106,7 +106,7 @@ fn explain(record: &KeptRecord) {
         &format!("{} of organisation {}", record.caller, record.organisation),
     );
     let ids = [
-        ("agent", &record.agent),
+        ("agent", &agent_of(record)),
         ("session", &record.session),
         ("user", &record.user),
         ("step", &record.step),

@@ -122,6 +122,9 @@ fn a_server_is_guarded_by_the_process_alone() {
     assert_stops_what_is_harmful(&session(home.path(), &[], &everything()));
     let audit = home.path().join(".local/state/guardian/audit.jsonl");
     assert!(std::fs::read_to_string(audit).unwrap().lines().count() >= 6);
+    let why = guardian(home.path(), &["why"]).output().unwrap();
+    let why = String::from_utf8_lossy(&why.stdout).into_owned();
+    assert!(why.contains("mcp-client (client of notes)"), "{why}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -54,7 +54,7 @@ impl Call {
         let own = text(OWN_SESSION).filter(|id| is_identifier(id)).map(str::to_owned);
         let new = || {
             let id = own.unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-            Session::new(&route.settings.name, &format!("mcp:{id}"))
+            Session::new(&route.settings.name, &route.settings.name, &format!("mcp:{id}"))
         };
         let endpoint = Endpoint::of(route, received);
         let session = match (&endpoint, &message) {

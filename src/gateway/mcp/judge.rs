@@ -1,5 +1,7 @@
 //! What becomes of a message on its way from the client to the server, or back. Every transport of MCP asks here.
 
+use tokio::time::Instant;
+
 use super::asking::Judge;
 use super::lists;
 use super::message::{Message, Sort};
@@ -67,7 +69,8 @@ impl Judge<'_> {
             params.set("arguments", edited);
         }
         let says = message.says();
-        match self.ask(message, says, Stage::Request).await {
+        let judging = self.ask(message, says, Stage::Request);
+        match asked.in_time(Stage::Request, judging).await {
             Ok(after) => {
                 if after.value != before.value {
                     self.session.keep_edit(&before, &after);
@@ -136,6 +139,7 @@ impl Judge<'_> {
             task: None,
             token: None,
             typed: message.value.at(&["result", "resultType"]).is_some(),
+            since: Instant::now(),
         };
         let mut asked = asked.cloned().or(waiting).unwrap_or(nobody);
         if asked.method.is_empty() {
@@ -147,7 +151,11 @@ impl Judge<'_> {
         let task = task_of(&asked, &message);
         let judged = match task.as_deref().and_then(|task| self.session.denied_task(task)) {
             Some(denial) => Err(denial),
-            None => self.judged_answer(message, &asked).await,
+            None => {
+                asked
+                    .in_time(Stage::Response, self.judged_answer(message, &asked))
+                    .await
+            }
         };
         match judged {
             Ok(answer) => Passed::on(answer),

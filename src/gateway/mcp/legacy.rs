@@ -33,7 +33,7 @@ impl Endpoint {
         let is_its_own = url.origin() == base.origin() && url.username().is_empty() && url.password().is_none();
         let id = format!("mcp:{}", uuid::Uuid::new_v4());
         is_its_own.then(|| Self {
-            session: Arc::new(Session::new(&route.settings.name, &id)),
+            session: Arc::new(Session::new(&route.settings.name, &route.settings.name, &id)),
             url,
             stream,
         })

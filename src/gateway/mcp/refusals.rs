@@ -3,7 +3,10 @@
 //! A denied `tools/call` is a result with `isError`: clients show it to the model, which can go on. It has no `structuredContent`, because
 //! clients validate that even beside `isError`. Everything else is a JSON-RPC error.
 
+use std::time::Duration;
+
 use serde_json::json;
+use tokio::time::Instant;
 
 use super::message::Message;
 use crate::gateway::answer::rpc_error;
@@ -15,6 +18,14 @@ use crate::wire::is_identifier;
 const DENIED: i64 = 4030;
 /// The code of a fault before or behind the gateway.
 const FAULT: i64 = -32603;
+/// Many clients give a request up after 60 seconds in which they were told of no progress.
+const PATIENCE: Duration = if cfg!(test) {
+    Duration::from_millis(400)
+} else {
+    Duration::from_secs(55)
+};
+
+const TOO_LATE: &str = "No verdict was reached before the client gives the request up, so it was stopped.";
 
 /// A request that waits for its answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +40,8 @@ pub(super) struct Asked {
     pub(super) token: Option<Json>,
     /// Whether it names a version of MCP for itself: its results have a type.
     pub(super) typed: bool,
+    /// When it came.
+    pub(super) since: Instant,
 }
 
 impl Asked {
@@ -44,7 +57,29 @@ impl Asked {
                 .filter(|token| matches!(token, Json::Text(_) | Json::Number(_)))
                 .cloned(),
             typed: request.own_version().is_some(),
+            since: Instant::now(),
         }
+    }
+
+    /// Until when a verdict about it, or about its answer, is of use. A client that is told of progress waits; one that waits still waits.
+    fn until(&self) -> Option<Instant> {
+        let until = self.since + PATIENCE;
+        (self.token.is_none() && Instant::now() < until).then_some(until)
+    }
+
+    /// Waits for a verdict as long as the client does.
+    pub(super) async fn in_time<T>(
+        &self,
+        stage: Stage,
+        judging: impl Future<Output = Result<T, Denial>>,
+    ) -> Result<T, Denial> {
+        let Some(until) = self.until() else {
+            return judging.await;
+        };
+        let late = || Denial::undecided(stage, "judge_unavailable", TOO_LATE);
+        tokio::time::timeout_at(until, judging)
+            .await
+            .unwrap_or_else(|_| Err(late()))
     }
 
     /// What the client is answered in place of what was denied.

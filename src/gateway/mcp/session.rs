@@ -62,9 +62,9 @@ struct Memory {
 }
 
 impl Session {
-    /// A session of steps under this id, of this agent.
-    pub(super) fn new(agent: &str, id: &str) -> Self {
-        let agent = object([("id", agent.into()), ("name", agent.into())]);
+    /// A session of steps under this id, of the agent of this id and name.
+    pub(super) fn new(agent: &str, name: &str, id: &str) -> Self {
+        let agent = object([("id", agent.into()), ("name", name.into())]);
         let session = object([("id", id.into())]);
         Self {
             context: object([("agent", agent), ("session", session)]),

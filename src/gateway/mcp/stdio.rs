@@ -33,7 +33,11 @@ pub(super) const MAX_VALUES: usize = 500_000;
 /// Messages of one direction that are judged at the same time.
 const AT_ONCE: usize = 8;
 /// After how long a client is told again that its request is held.
-const PROGRESS: Duration = Duration::from_millis(1_500);
+const PROGRESS: Duration = if cfg!(test) {
+    Duration::from_millis(100)
+} else {
+    Duration::from_millis(1_500)
+};
 
 /// Who decides about the messages.
 pub enum Decider {
@@ -104,7 +108,7 @@ impl Lines {
         };
         let verdicts = Verdicts::new(source, None, deadline, limits);
         Ok(Self {
-            session: Session::new("mcp-client", session),
+            session: Session::new("mcp-client", &format!("client of {server}"), session),
             verdicts,
             pinned: Pinned {
                 pins,
@@ -253,4 +257,62 @@ fn read(line: Line) -> Result<Message, (Json, String)> {
     };
     let value = Json::parse(&line, MAX_DEPTH, MAX_VALUES).map_err(|error| (Json::Null, error.message))?;
     Message::read(value.clone()).map_err(|why| (value, why.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// What a client of a server is told within a time, about a call that nobody decides about.
+    async fn told_of(call: serde_json::Value, within: Duration) -> Vec<String> {
+        // It takes connections, and answers none.
+        let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", silent.local_addr().unwrap()).parse().unwrap();
+        let decider = Decider::There(RemoteGuardian { url, key: None });
+        let folder = tempfile::tempdir().unwrap();
+        let pins = Pins::new(folder.path().join("pins.json"));
+        let lines = Lines::new(decider, Duration::from_secs(600), "notes", pins, "mcp:x").unwrap();
+        let (to_guardian, from) = mpsc::channel(4);
+        let (to, mut told) = mpsc::channel(64);
+        let (server_to, mut to_server) = mpsc::channel(4);
+        let (_from_server, server_from) = mpsc::channel(4);
+        to_guardian
+            .send(Line::Whole(call.to_string().into_bytes()))
+            .await
+            .unwrap();
+        let (client, server) = (
+            Side { from, to },
+            Side {
+                from: server_from,
+                to: server_to,
+            },
+        );
+        let guarding = lines.guard(client, server, Duration::ZERO);
+        assert!(tokio::time::timeout(within, guarding).await.is_err());
+        assert!(to_server.try_recv().is_err());
+        std::iter::from_fn(|| told.try_recv().ok()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_call_is_answered_before_its_client_gives_it_up_unless_it_is_told_of_progress() {
+        let call = |meta: serde_json::Value| json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "t", "_meta": meta}});
+        let early = told_of(call(json!({})), Duration::from_millis(200)).await;
+        assert!(early.is_empty(), "{early:?}");
+        let [answer] = told_of(call(json!({})), Duration::from_secs(2))
+            .await
+            .try_into()
+            .unwrap();
+        let answer: serde_json::Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!((&answer["id"], &answer["result"]["isError"]), (&json!(7), &json!(true)));
+        assert!(answer.to_string().contains("No verdict was reached before"), "{answer}");
+
+        let progress = told_of(call(json!({"progressToken": "p"})), Duration::from_secs(1)).await;
+        assert!(progress.len() > 4, "{progress:?}");
+        assert!(
+            progress.iter().all(|line| line.contains("notifications/progress")),
+            "{progress:?}"
+        );
+    }
 }
