@@ -1,6 +1,7 @@
 //! `guardian hook`.
 
 mod judge;
+mod listing;
 mod settings;
 
 use std::path::PathBuf;

@@ -90,28 +90,42 @@ pub enum Unreadable {
 
 /// Names under which programs give the result of a tool, and those under which they name the session.
 const RESULTS: &[&str] = &["tool_response", "tool_result", "tool_output", "error", "content"];
-const SESSIONS: &[&str] = &["conversation_id", "session_id"];
+const SESSIONS: &[&str] = &["conversation_id", "session_id", "sessionId"];
+/// Names under which they name the event; the second one is that of VS Code, which reads hooks of Claude Code.
+const EVENTS: &[&str] = &["hook_event_name", "hookEventName"];
 /// What a call consists of, where a program gives no `tool_input`.
 const INPUTS: &[&str] = &["command", "cwd", "file_path", "url"];
 /// Who may have written a prompt that counts as the user's word.
 const USERS: &[&str] = &["user", "sdk"];
+
+/// Reads the input of a hook.
+///
+/// # Errors
+///
+/// When it is no JSON object.
+pub(super) fn read(input: &[u8]) -> Result<Map<String, Value>, Unreadable> {
+    if input.trim_ascii().is_empty() {
+        return Err(Unreadable::Empty);
+    }
+    serde_json::from_slice(input).map_err(|error| Unreadable::NotJson(error.to_string()))
+}
+
+/// The event's name in an input.
+pub(super) fn name(input: &Map<String, Value>) -> Option<String> {
+    text(input, EVENTS)
+}
 
 impl Event {
     /// Reads the input of a hook of a program that has these events.
     ///
     /// # Errors
     ///
-    /// When it is no JSON object, or lacks its event or its session.
-    pub(super) fn read(rows: &[Row], input: &[u8]) -> Result<Self, Unreadable> {
-        if input.trim_ascii().is_empty() {
-            return Err(Unreadable::Empty);
-        }
-        let input: Map<String, Value> =
-            serde_json::from_slice(input).map_err(|error| Unreadable::NotJson(error.to_string()))?;
-        let name = text(&input, &["hook_event_name"]).ok_or(Unreadable::Missing("hook_event_name"))?;
+    /// When it lacks its event or its session.
+    pub(super) fn of(rows: &[Row], input: &Map<String, Value>) -> Result<Self, Unreadable> {
+        let name = name(input).ok_or(Unreadable::Missing("hook_event_name"))?;
         let row = rows.iter().find(|row| row.name == name);
-        let moment = row.map_or(Moment::Nothing, |row| moment(row, &input));
-        let session = match text(&input, SESSIONS) {
+        let moment = row.map_or(Moment::Nothing, |row| moment(row, input));
+        let session = match text(input, SESSIONS) {
             Some(session) => session,
             None if moment == Moment::Nothing => String::new(),
             None => return Err(Unreadable::Missing("session_id")),

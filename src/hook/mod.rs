@@ -28,7 +28,7 @@ pub mod wrap;
 
 pub use ask::{Answerer, Server, ruling};
 pub use event::{Event, Unreadable};
-pub use program::{Home, Program};
+pub use program::{Home, Listing, Program};
 pub use question::question;
 pub use ruling::{OnFailure, Ruling};
 pub use settings::{Hooked, SettingsError, install, installed, uninstall};

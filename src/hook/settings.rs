@@ -221,7 +221,11 @@ fn is_ours(entry: &CstNode, name: &str) -> bool {
     }
     let command = entry.get("command").and_then(|member| member.value());
     let command = command.and_then(|value| value.as_string_lit()?.decoded_value().ok());
-    command.is_some_and(|command| command.contains("guardian") && command.contains(&format!(" hook {name}")))
+    let hook = format!(" hook {name}");
+    let begins = ["--alone", "--url"].map(|option| format!("{hook} {option}"));
+    command.is_some_and(|command| {
+        command.contains("guardian") && command.contains(&hook) || begins.iter().any(|begin| command.contains(begin))
+    })
 }
 
 /// A command as a shell takes it.

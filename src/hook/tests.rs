@@ -260,6 +260,34 @@ fn cursor_withholds_what_it_can_and_warns_of_the_rest() {
 }
 
 #[test]
+fn copilot_is_answered_in_its_form_also_by_the_hook_of_claude_code() {
+    let claude = Program::named("claude-code").unwrap();
+    let mut input = json!({"hook_event_name": "PreToolUse", "session_id": "s1", "timestamp": "2026-11-28T04:29:35.997Z", "cwd": "/p",
+        "tool_name": "Bash", "tool_input": {"command": "ls"}});
+    let read = |input: &Value| claude.read(input.to_string().as_bytes()).unwrap();
+    let (program, event) = read(&input);
+    assert_eq!(program.name, "copilot");
+    assert_eq!(program.answer(&event, stop())["permissionDecision"], "deny");
+    input["hook_event_name"] = json!("PostToolUse");
+    input["tool_result"] = json!({"result_type": "success", "text_result_for_llm": "words"});
+    let (program, event) = read(&input);
+    let answered = program.answer(&event, stop());
+    assert_eq!(answered["modifiedResult"]["textResultForLlm"], "[guardian] no");
+    let step = question(program, &event, "1").unwrap();
+    assert_eq!(step["params"]["context"]["session"]["id"], "copilot:s1");
+}
+
+#[test]
+fn names_as_vs_code_writes_them_are_read_and_answered_as_claude_code_is() {
+    let input = json!({"hookEventName": "PreToolUse", "sessionId": "s1", "timestamp": "2026-11-28T04:29:35.997Z", "transcript_path": "/t",
+        "tool_name": "create_file", "tool_input": {"filePath": "a"}});
+    let (program, event) = Program::CLAUDE_CODE.read(input.to_string().as_bytes()).unwrap();
+    assert_eq!(program.name, "claude-code");
+    let denied = program.answer(&event, stop());
+    assert_eq!(denied["hookSpecificOutput"]["permissionDecision"], "deny");
+}
+
+#[test]
 fn cursor_is_answered_in_its_form_also_by_the_hook_of_claude_code() {
     let claude = Program::named("claude-code").unwrap();
     let input =

@@ -7,6 +7,7 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
+use super::listing::{self, Listed, Trust};
 use super::{Posture, variable};
 use crate::cli::Ended;
 use crate::cli::alone::{home, known_profile};
@@ -33,6 +34,9 @@ pub(in crate::cli) struct Install {
     /// How long the program waits for a hook; the guardian answers a second earlier.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(3..=600))]
     timeout: u64,
+    /// Of Codex, which skips hooks before the user trusts them: trust these hooks now, rather than in its `/hooks`.
+    #[arg(long)]
+    trust: bool,
 }
 
 #[derive(Debug, Args)]
@@ -107,8 +111,32 @@ pub(super) fn install(arguments: &Install) -> anyhow::Result<Ended> {
         for note in program.notes {
             say!("- {note}");
         }
+        let trust = if arguments.trust { Trust::Give } else { Trust::Leave };
+        return Ok(told(program, &listing::ask(program, &file, trust)));
     }
     Ok(Ended::Done)
+}
+
+/// Says what a program makes of its hooks; the exit code tells whether it calls them not.
+fn told(program: &Program, listed: &Listed) -> Ended {
+    let (title, name) = (program.title, program.name);
+    match listed {
+        Listed::Active => say!("{title} was asked: it has these hooks and calls them."),
+        Listed::Unasked => {
+            say!("{title} lists its hooks on its screen only (`/hooks`, where it has that): look there once.")
+        }
+        Listed::Unknown(why) => say!("{title} could not be asked whether it calls them: {why}."),
+        Listed::Missing => say!(
+            "{title} was asked, and DOES NOT HAVE these hooks: a setting of it, or of an administrator, turns them off."
+        ),
+        Listed::Untrusted => say!(
+            "{title} was asked: it SKIPS these hooks until you trust them, in its `/hooks` or by `guardian hook install {name} --trust`."
+        ),
+    }
+    match listed {
+        Listed::Missing | Listed::Untrusted => Ended::UnderThreshold,
+        Listed::Active | Listed::Unasked | Listed::Unknown(_) => Ended::Done,
+    }
 }
 
 pub(super) fn uninstall(arguments: &Uninstall) -> anyhow::Result<Ended> {
@@ -135,7 +163,7 @@ pub(super) fn uninstall(arguments: &Uninstall) -> anyhow::Result<Ended> {
 /// A table of programs; the exit code tells whether hooks of one are there in part only.
 pub(super) fn status() -> anyhow::Result<Ended> {
     let mut ended = Ended::Done;
-    say!("{:<12} {:<44} settings", "program", "hooks");
+    say!("{:<12} {:<24} {:<24} settings", "program", "hooks", "the program says");
     for program in Program::ALL {
         let file = settings_file(program)?;
         let hooked = match read(&file) {
@@ -149,10 +177,16 @@ pub(super) fn status() -> anyhow::Result<Ended> {
             Ok(Hooked::SwitchedOff(switch)) => format!("switched off by `{switch}`"),
             Err(_) => "the settings cannot be read".to_owned(),
         };
-        if !matches!(hooked, Ok(Hooked::Whole | Hooked::No)) {
+        let listed = match hooked {
+            Ok(Hooked::Whole) => Some(listing::ask(program, &file, Trust::Leave)),
+            Ok(_) | Err(_) => None,
+        };
+        let is_off = matches!(listed, Some(Listed::Untrusted | Listed::Missing));
+        if is_off || !matches!(hooked, Ok(Hooked::Whole | Hooked::No)) {
             ended = Ended::UnderThreshold;
         }
-        say!("{:<12} {words:<44} {}", program.name, file.display());
+        let says = listed.map_or_else(|| "-".to_owned(), |listed| listed.words());
+        say!("{:<12} {words:<24} {says:<24} {}", program.name, file.display());
     }
     Ok(ended)
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Form, Program, Settings, block, denied_call, specific};
+use super::{Form, Program, Settings, block, closed, denied_call, specific};
 use crate::hook::event::{Event, Kind, Moment, Row, Shown};
 use crate::hook::ruling::{Ruling, withheld};
 
@@ -20,7 +20,13 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("PostToolUse", Kind::Result),
         Row::new("PostToolUseFailure", Kind::ShownResult),
     ],
-    other: Some(&super::cursor::PROGRAM),
+    others: &[
+        &super::cursor::PROGRAM,
+        &super::copilot::PROGRAM,
+        &super::gemini_cli::PROGRAM,
+    ],
+    is_caller: super::calls_nobody,
+    listing: None,
     answer,
     settings: Settings {
         variable: Some("CLAUDE_CONFIG_DIR"),
@@ -73,7 +79,7 @@ fn answer(event: &Event, ruling: Ruling) -> Value {
 }
 
 fn entry(row: &Row, command: &str, seconds: u64) -> Value {
-    let hook = json!({"type": "command", "command": command, "timeout": seconds, "onFailure": "block"});
+    let hook = json!({"type": "command", "command": closed(command), "timeout": seconds, "onFailure": "block"});
     match row.kind {
         Kind::Prompt => json!({"hooks": [hook]}),
         Kind::Call | Kind::Result | Kind::ShownResult => json!({"matcher": "*", "hooks": [hook]}),

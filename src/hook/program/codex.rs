@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Form, Program, Settings, block, closed, denied_call, specific};
+use super::{Form, Listing, Program, Settings, block, closed, denied_call, specific};
 use crate::hook::event::{Event, Kind, Moment, Row};
 use crate::hook::ruling::{Ruling, as_text};
 
@@ -10,7 +10,7 @@ pub(super) const PROGRAM: Program = Program {
     name: "codex",
     title: "Codex",
     notes: &[
-        "Codex skips a hook without a word until you trust it: open `/hooks` in Codex once after every install.",
+        "Codex skips a hook without a word until you trust it: open `/hooks` in Codex once after every install, or install with `--trust`.",
         "Words that are written into a shell that already runs, commands that are still running, and hosted web search reach no hook.",
         "A prompt cannot be edited: what would be edited is denied. An edited result is given as the reason that replaces it.",
         "A hook that hangs is given up and the tool runs; the guardian answers before that.",
@@ -20,7 +20,9 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("PreToolUse", Kind::Call),
         Row::new("PostToolUse", Kind::Result),
     ],
-    other: None,
+    others: &[],
+    is_caller: super::calls_nobody,
+    listing: Some(Listing::CodexServer),
     answer,
     settings: Settings {
         variable: Some("CODEX_HOME"),

@@ -1,6 +1,6 @@
 //! GitHub Copilot CLI, in the dialect of events that begin with a capital letter.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Form, Program, Settings, block};
 use crate::hook::event::{Event, Kind, Moment, Row};
@@ -18,7 +18,9 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("PreToolUse", Kind::Call),
         Row::new("PostToolUse", Kind::Result),
     ],
-    other: None,
+    others: &[],
+    is_caller,
+    listing: None,
     answer,
     settings: Settings {
         variable: None,
@@ -31,6 +33,11 @@ pub(super) const PROGRAM: Program = Program {
         },
     },
 };
+
+/// It gives a time, and no transcript.
+fn is_caller(input: &Map<String, Value>) -> bool {
+    input.contains_key("timestamp") && !input.contains_key("transcript_path")
+}
 
 fn answer(event: &Event, ruling: Ruling) -> Value {
     let result = |text: &str| json!({"modifiedResult": {"resultType": "success", "textResultForLlm": text}});

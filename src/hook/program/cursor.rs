@@ -1,9 +1,9 @@
 //! Cursor.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Form, Program, Settings};
-use crate::hook::event::{Event, Kind, Moment, Row};
+use crate::hook::event::{self, Event, Kind, Moment, Row};
 use crate::hook::ruling::{Ruling, withheld};
 
 pub(super) const PROGRAM: Program = Program {
@@ -24,7 +24,9 @@ pub(super) const PROGRAM: Program = Program {
         },
         Row::new("postToolUse", Kind::Result),
     ],
-    other: None,
+    others: &[],
+    is_caller,
+    listing: None,
     answer,
     settings: Settings {
         variable: None,
@@ -40,6 +42,11 @@ pub(super) const PROGRAM: Program = Program {
 
 /// The contents of a file, before the agent reads them.
 const READ: &str = "beforeReadFile";
+
+/// It names events in its own way.
+fn is_caller(input: &Map<String, Value>) -> bool {
+    event::name(input).is_some_and(|name| name.starts_with(char::is_lowercase))
+}
 
 fn answer(event: &Event, ruling: Ruling) -> Value {
     let deny = |why: String| json!({"permission": "deny", "user_message": why, "agent_message": why});

@@ -1,9 +1,9 @@
 //! Gemini CLI.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{Form, Program, Settings, block, closed};
-use crate::hook::event::{Event, Kind, Moment, Row};
+use crate::hook::event::{self, Event, Kind, Moment, Row};
 use crate::hook::ruling::{Ruling, as_text};
 
 pub(super) const PROGRAM: Program = Program {
@@ -18,7 +18,9 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("BeforeTool", Kind::Call),
         Row::new("AfterTool", Kind::Result),
     ],
-    other: None,
+    others: &[],
+    is_caller,
+    listing: None,
     answer,
     settings: Settings {
         variable: None,
@@ -31,6 +33,12 @@ pub(super) const PROGRAM: Program = Program {
         },
     },
 };
+
+/// Its own command `gemini hooks migrate` takes over hooks of Claude Code, under its own names of events.
+fn is_caller(input: &Map<String, Value>) -> bool {
+    let named = event::name(input).unwrap_or_default();
+    PROGRAM.events.iter().any(|row| row.name == named)
+}
 
 fn answer(event: &Event, ruling: Ruling) -> Value {
     let deny = |why: String| json!({"decision": "deny", "reason": why});

@@ -9,9 +9,9 @@ mod opencode;
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::event::{Event, Row, Unreadable};
+use super::event::{self, Event, Row, Unreadable};
 use super::ruling::Ruling;
 
 /// A program that runs hooks.
@@ -24,8 +24,12 @@ pub struct Program {
     /// What a hook cannot stop, withhold or edit, and what the user has to do; sentences.
     pub notes: &'static [&'static str],
     pub(super) events: &'static [Row],
-    /// The program that reads these settings too, and calls their command in its own form.
-    other: Option<&'static Program>,
+    /// Programs that read these settings too, and call their command in a form of their own.
+    others: &'static [&'static Program],
+    /// Whether an input of such a command is from it.
+    is_caller: fn(&Map<String, Value>) -> bool,
+    /// How it is asked what it makes of its hooks; none has no listing without its screen.
+    pub listing: Option<Listing>,
     answer: fn(&Event, Ruling) -> Value,
     pub(super) settings: Settings,
 }
@@ -55,6 +59,20 @@ pub(super) enum Form {
     },
     /// A file of its own, made with the command as a JSON array and the seconds.
     Plugin(fn(&str, u64) -> String),
+}
+
+/// How a program is asked what it makes of its hooks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Listing {
+    /// This command prints the settings that are in force, with the files of plugins.
+    Printed(&'static [&'static str]),
+    /// `codex app-server`: requests and answers, one a line. It tells of each hook whether it is on and trusted, and can be told to trust it.
+    CodexServer,
+}
+
+/// No program calls its hooks in the name of another by itself.
+fn calls_nobody(_: &Map<String, Value>) -> bool {
+    false
 }
 
 /// Where settings are looked for.
@@ -90,11 +108,15 @@ impl Program {
     ///
     /// When it is no JSON object, or lacks its event or its session.
     pub fn read(&'static self, input: &[u8]) -> Result<(&'static Self, Event), Unreadable> {
-        let event = Event::read(self.events, input)?;
-        match self.other {
-            Some(other) if event.is_silent() => Ok((other, Event::read(other.events, input)?)),
-            Some(_) | None => Ok((self, event)),
-        }
+        let input = event::read(input)?;
+        let caller = self.others.iter().find(|other| (other.is_caller)(&input));
+        let program = caller.copied().unwrap_or(self);
+        Ok((program, Event::of(program.events, &input)?))
+    }
+
+    /// How many hooks of ours its settings have.
+    pub fn hooks(&self) -> usize {
+        self.events.len()
     }
 
     /// The answer that it understands: one JSON object, with which its hook ends well.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Form, Program, Settings};
+use super::{Form, Listing, Program, Settings};
 use crate::hook::event::{Event, Kind, Moment, Row};
 use crate::hook::ruling::{Ruling, withheld};
 
@@ -17,7 +17,9 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("call", Kind::Call),
         Row::new("result", Kind::Result),
     ],
-    other: None,
+    others: &[],
+    is_caller: super::calls_nobody,
+    listing: Some(Listing::Printed(&["opencode", "debug", "config"])),
     answer,
     settings: Settings {
         variable: None,
