@@ -323,7 +323,7 @@ fn is_checkout(path: &str) -> bool {
 }
 
 /// Paths that words of a call name: whole words, and what stands behind `=` or a short option.
-fn named_paths<'c>(call: &'c Call) -> impl Iterator<Item = &'c str> {
+fn named_paths(call: &Call) -> impl Iterator<Item = &str> {
     call.args.iter().flat_map(|word| {
         let text = word.text.as_str();
         let glued = text

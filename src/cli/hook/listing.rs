@@ -91,10 +91,9 @@ impl Asked {
         let (send, lines) = mpsc::channel();
         std::thread::spawn(move || {
             for line in BufReader::new(output.take(MAX_SIZE)).lines() {
-                if line.is_ok_and(|line| send.send(line).is_ok()) {
-                    continue;
+                if !line.is_ok_and(|line| send.send(line).is_ok()) {
+                    break;
                 }
-                break;
             }
         });
         Ok(Self {
