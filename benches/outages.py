@@ -1,19 +1,22 @@
 #!/usr/bin/env python3
 """Three guardians behind a load balancer, and what they share is taken from them one thing after the other while clients post steps.
 
-  benches/outages.py [--guardian target/release/guardian] [--balancer haproxy|nginx] [--clients 12] [--outage 60]
+  benches/outages.py [--guardian target/release/guardian] [--balancer haproxy|nginx] [--clients 12] [--outage 60] [--check]
 
 A node is killed, Redis stopped, Redis filled up, PostgreSQL made unreachable, NATS stopped, and every node restarted. Each verdict is one that is known
 beforehand, a quarter of them only from the session's steps on other nodes. Prints a table; the exit code is 1 where a verdict is wrong or where a verdict that a
-client got has no audit record. Needs haproxy or nginx, redis-server, redis-cli, nats-server, psql, and a PostgreSQL (`--postgres`); Redis and NATS are its own."""
+client got has no audit record. With --check nothing is taken away: limits hold over all nodes, equal steps that come at once are one question to the judge, and the chains of
+evals/ get the verdicts that one node alone gives. Needs haproxy or nginx, redis-server, redis-cli, nats-server, psql, and a PostgreSQL (`--postgres`); Redis and NATS are its own."""
 
-import argparse, hashlib, json, os, random, signal, socket, subprocess, sys, tempfile, threading, time, urllib.error, urllib.request, uuid
+import argparse, concurrent.futures, hashlib, http.server, json, os, random, signal, socket, subprocess, sys, tempfile, threading, time, urllib.error, urllib.request, uuid
 
 arguments = argparse.ArgumentParser()
 arguments.add_argument("--guardian", default="target/release/guardian")
 arguments.add_argument("--balancer", choices=["haproxy", "nginx"], default="haproxy")
 arguments.add_argument("--postgres", default="postgres://postgres@127.0.0.1:5432/postgres")
 arguments.add_argument("--clients", type=int, default=12)
+arguments.add_argument("--check", action="store_true")
+arguments.add_argument("--only", default="", help="phases whose name has one of these words, with commas")
 arguments.add_argument("--outage", type=float, default=60, help="seconds that each thing is away")
 options = arguments.parse_args()
 ORGANISATIONS, SESSIONS = 10, 200
@@ -168,9 +171,9 @@ class Session:
         ends = self.steps >= 20
         if self.number % 4 == 0:
             made = "deny", self.call("bash", command="rm -rf / --no-preserve-root")
-        elif self.number % 4 == 1 and self.steps == 1:
+        elif self.number % 4 == 1 and self.steps == 2:
             made = "allow", self.call("write_file", path=file, content="echo ok\nrm -rf ~/\n")
-        elif self.number % 4 == 1:
+        elif self.number % 4 == 1 and self.steps > 2:
             # Harmless by itself: only the session says what the file holds.
             made, ends = ("deny", self.call("bash", command=f"sh {file}")), True
         else:
@@ -193,7 +196,7 @@ class Session:
 
 class Phase:
     def __init__(self, name):
-        self.name, self.lock = name, threading.Lock()
+        self.name, self.lock, self.begun = name, threading.Lock(), time.time()
         self.requests, self.refused, self.wrong, self.incomplete, self.told, self.waits, self.recovery = 0, {}, [], 0, [], [], None
 
 
@@ -241,12 +244,14 @@ class Client(threading.Thread):
             if expected == "deny" and session.number % 4 == 1 and "session_incomplete" in notes:
                 phase.incomplete += 1
             else:
-                phase.wrong.append(f"{expected} expected: {result['decision']}, {result.get('reasoning', '')[:200]}, {notes}")
+                phase.wrong.append(f"{time.time() - phase.begun:.2f} s after {phase.name}, {result['data']['decisionId']} in {session.id}: "
+                                   f"{expected} expected: {result['decision']}, {result.get('reasoning', '')[:200]}, {notes}")
 
 
 class Cluster:
-    def __init__(self, folder):
-        self.folder, self.schema = folder, f"outages_{uuid.uuid4().hex}"
+    def __init__(self, folder, more="", nodes=3):
+        self.folder, self.schema = tempfile.mkdtemp(dir=folder), f"outages_{uuid.uuid4().hex}"
+        folder = self.folder
         sql(f"CREATE SCHEMA {self.schema}")
         host, port = options.postgres.split("@")[-1].split("/")[0].split(":")
         self.wire, self.redis_port, self.nats_port = Wire(host, int(port)), free_port(), free_port()
@@ -256,10 +261,11 @@ class Cluster:
         organisations = "".join(f'[[organisations]]\nid = "o{n}"\napi_keys = ["sha256:{hashlib.sha256(key.encode()).hexdigest()}"]\n'
                                 for n, key in enumerate(self.keys))
         database = options.postgres.replace(f"{host}:{port}", f"127.0.0.1:{self.wire.port}")
-        shared = (f'[limits]\ndrain_delay_ms = 1000\n[shared]\nredis = "redis://127.0.0.1:{self.redis_port}"\n'
+        redis = f'[shared]\nredis = "redis://127.0.0.1:{self.redis_port}"\n' if nodes > 1 else ""
+        shared = (f'[limits]\ndrain_delay_ms = 1000\n{more}{redis}'
                   f'[events]\nnats = "nats://127.0.0.1:{self.nats_port}"\n{organisations}'
                   f'[audit]\nto = "{database}?options=-csearch_path%3D{self.schema}"\non_failure = "refuse"\n')
-        self.nodes = [Node(folder, number, shared) for number in range(3)]
+        self.nodes = [Node(folder, number, shared) for number in range(nodes)]
         for node in self.nodes:
             node.start()
         for node in self.nodes:
@@ -275,6 +281,26 @@ class Cluster:
             node.process.wait(60)
         self.redis.stop()
         self.nats.stop()
+
+    def drop(self):
+        sql(f"DROP SCHEMA {self.schema} CASCADE")
+
+    def ask(self, step, organisation=0):
+        """Decision and reason codes of a step, or the error."""
+        headers = {"content-type": "application/json", "authorization": f"Bearer {self.keys[organisation]}"}
+        try:
+            with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{self.port}/", json.dumps(step).encode(), headers), timeout=60) as answer:
+                told = json.load(answer)
+        except urllib.error.HTTPError as error:
+            text = error.read()
+            if not text.startswith(b"{"):
+                # The balancer: no node was asked.
+                time.sleep(0.2)
+                return self.ask(step, organisation)
+            told = json.loads(text)
+        if "error" in told:
+            return told["error"]["code"], []
+        return told["result"]["decision"], sorted(told["result"].get("reasonCode") or [])
 
     # Each takes something away, and answers what gives it back and when all is well again.
 
@@ -320,6 +346,124 @@ class Cluster:
         return lambda: None, lambda: all(ready(node.port) for node in self.nodes)
 
 
+class Judge(http.server.ThreadingHTTPServer):
+    """Allows everything after half a second, and counts the questions."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), JudgeAnswers)
+        self.asked, self.lock = 0, threading.Lock()
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+
+
+class JudgeAnswers(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        with self.server.lock:
+            self.server.asked += 1
+        time.sleep(0.5)
+        prompt = asked["messages"][0]["content"]
+        canary = next(line.split(": ", 1)[1] for line in prompt.splitlines() if line.startswith("canary: "))
+        said = {"risk": "none", "authorization": "implied", "decision": "allow", "reason_codes": [], "confidence": 0.9, "reasoning": "asked for",
+                "message": "", "edits": [], "canary": canary}
+        answer = json.dumps({"id": "1", "object": "chat.completion", "created": 1, "model": "counting", "choices": [
+            {"index": 0, "message": {"role": "assistant", "content": json.dumps(said)}, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}}).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(answer)))
+        self.end_headers()
+        self.wfile.write(answer)
+
+    def log_message(self, *_):
+        pass
+
+
+def message(text, session=None):
+    step = Session(0).step("steps/message", message={"id": "m", "role": "user", "content": [{"kind": "text", "text": text}]})
+    step["params"]["context"]["session"]["id"] = session or uuid.uuid4().hex
+    return step
+
+
+def check_limit(folder, pool):
+    """What one organisation gets through in 45 s at more than its limit: a minute's worth at once, then what comes in."""
+    per_minute, seconds = 300, 45
+    cluster = Cluster(folder, f"requests_per_minute = {per_minute}\n")
+    begun, taken, lock = time.time(), [], threading.Lock()
+
+    def flood(_):
+        while time.time() - begun < seconds:
+            if cluster.ask(message("What does a hammer cost?"))[0] == "allow":
+                with lock:
+                    taken.append(time.time() - begun)
+
+    list(pool.map(flood, range(options.clients)))
+    cluster.end()
+    cluster.drop()
+    right = per_minute + per_minute / 60 * max(taken)
+    off = len(taken) / right - 1
+    print(f"limit of {per_minute} a minute on three nodes: {len(taken)} steps in {max(taken):.1f} s, {right:.0f} are right ({off:+.1%})")
+    return abs(off) <= 0.01
+
+
+def check_judge(folder, pool):
+    """Equal steps that come at once."""
+    judge, rounds = Judge(), 20
+    more = f'[local_judge]\nmode = "off"\n[judge]\nbase_url = "http://127.0.0.1:{judge.server_port}/v1"\nmodel = "counting"\ntimeout_ms = 30000\n'
+    cluster, answers = Cluster(folder, more), set()
+    for number in range(rounds):
+        text = f"Please write a poem about hammer number {number} and read it out to the staff."
+        answers |= {answer[0] for answer in pool.map(lambda _: cluster.ask(message(text)), range(options.clients))}
+    cluster.end()
+    cluster.drop()
+    print(f"{rounds} different steps, each {options.clients} times at once on three nodes: {judge.asked} questions to the judge, answers {answers}")
+    return judge.asked == rounds and answers == {"allow"}
+
+
+def check_chains(folder, pool):
+    """The chains of evals/ through the balancer and on one node alone."""
+    clusters = [Cluster(folder, nodes=nodes) for nodes in (3, 1)]
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../evals/chains.jsonl")) as lines:
+        cases = [json.loads(line) for line in lines]
+
+    def whole(value, case):
+        if isinstance(value, list):
+            return [whole(item, case) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if "$ref" in value:
+            target = case
+            for part in value["$ref"].removeprefix("#/").split("/"):
+                target = target[int(part)] if isinstance(target, list) else target[part]
+            return whole(target, case)
+        return {key: whole(item, case) for key, item in value.items()}
+
+    def decide(cluster, case):
+        session, told = uuid.uuid4().hex, []
+        for step in [*case.get("history", []), case["request"]]:
+            step = whole(step, case)
+            step["params"]["context"]["session"] = {"id": session}
+            told.append(cluster.ask(step))
+        return told
+
+    both = list(pool.map(lambda case: [decide(cluster, case) for cluster in clusters], cases))
+    for cluster in clusters:
+        cluster.end()
+        cluster.drop()
+    steps = sum(len(three) for three, _ in both)
+    other = [(case["id"], three, one) for case, (three, one) in zip(cases, both) if three != one]
+    denied = sum(three[-1][0] == "deny" for three, _ in both)
+    print(f"{len(cases)} chains, {steps} steps: {len(other)} chains get other verdicts on three nodes than on one; {denied} end with a denial")
+    for difference in other[:5]:
+        print(*difference)
+    return not other
+
+
+def check():
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(options.clients) as pool:
+        right = [test(folder, pool) for test in (check_limit, check_judge, check_chains)]
+    sys.exit(0 if all(right) else 1)
+
+
 def main():
     phases = []
     with tempfile.TemporaryDirectory() as folder:
@@ -332,6 +476,8 @@ def main():
                                ("Redis stopped, started empty", cluster.stop_redis), ("Redis full", cluster.fill_redis),
                                ("PostgreSQL unreachable", cluster.cut_postgres), ("NATS stopped, started", cluster.stop_nats),
                                ("all nodes restarted in turn", cluster.roll)]:
+                if not any(word in name for word in options.only.split(",")):
+                    continue
                 current[0] = phase = Phase(name)
                 phases.append(phase)
                 if not clients[0].is_alive():
@@ -357,7 +503,7 @@ def main():
         records = set(sql(f"SELECT decision_id FROM {table}").split())
         verified = subprocess.run([options.guardian, "audit", "verify", "--config", f"{cluster.nodes[0].folder}/guardian.toml"],
                                   capture_output=True, text=True)
-        sql(f"DROP SCHEMA {cluster.schema} CASCADE")
+        cluster.drop()
         print("| | requests | refused | wrong verdicts | passed as `session_incomplete` | acknowledged records lost | seconds to recover | longest wait |")
         print("|---|---|---|---|---|---|---|---|")
         lost_in_all = wrong_in_all = 0
@@ -373,4 +519,4 @@ def main():
         sys.exit(1 if lost_in_all or wrong_in_all or verified.returncode else 0)
 
 
-main()
+check() if options.check else main()
