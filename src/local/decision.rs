@@ -2,29 +2,22 @@
 
 use super::may_allow::MayAllow;
 use super::model::Head;
+use crate::model::named_enum;
 use crate::policy::Thresholds;
 
-/// What the scorer makes of a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScorerDecision {
-    /// Plainly harmless.
-    Allow,
-    /// Most likely an attack: denied where no model can be asked, a suspicion where one can.
-    Deny,
-    /// Neither.
-    Unsure,
+named_enum! {
+    /// What the scorer makes of a step.
+    ScorerDecision {
+        /// Plainly harmless.
+        Allow = "allow",
+        /// Most likely an attack: denied where no model can be asked, a suspicion where one can.
+        Deny = "deny",
+        /// Neither.
+        Unsure = "unsure",
+    }
 }
 
 impl ScorerDecision {
-    /// The name in records and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            ScorerDecision::Allow => "allow",
-            ScorerDecision::Deny => "deny",
-            ScorerDecision::Unsure => "unsure",
-        }
-    }
-
     /// Of a step of this probability of harm.
     pub fn of(probability: f64, thresholds: Thresholds, head: Head, may_allow: MayAllow) -> Self {
         let allow_below = thresholds.allow_below.unwrap_or(head.allow_below);

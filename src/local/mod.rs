@@ -47,6 +47,7 @@ mod voice;
 mod windows;
 mod words;
 
+use crate::model::named_enum;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -69,26 +70,17 @@ pub use vocabulary::Vocabulary;
 pub use vocabulary_builder::VocabularyBuilder;
 pub use voice::{StepRole, Voice};
 
-/// What an organisation makes of the scorer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// It settles what it is sure of.
-    #[default]
-    On,
-    /// What it would settle is recorded, and not applied.
-    Shadow,
-    /// It is not asked.
-    Off,
-}
-
-impl Mode {
-    /// The name in configurations and listings.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Mode::On => "on",
-            Mode::Shadow => "shadow",
-            Mode::Off => "off",
-        }
+named_enum! {
+    /// What an organisation makes of the scorer.
+    #[derive(Default)]
+    Mode {
+        /// It settles what it is sure of.
+        #[default]
+        On = "on",
+        /// What it would settle is recorded, and not applied.
+        Shadow = "shadow",
+        /// It is not asked.
+        Off = "off",
     }
 }
 

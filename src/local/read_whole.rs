@@ -9,6 +9,7 @@
 //! - in what a user says and in what comes from outside, the model knows nothing of an address or a piece of a command but
 //!   its kind.
 
+use crate::model::named_enum;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
@@ -19,43 +20,27 @@ use super::voice::{StepRole, Voice};
 use super::words::{self, ReadTo, Shape};
 use crate::model::Step;
 
-/// Why a step was not read whole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unread {
-    /// It has more words, or more texts hidden in one, than are read.
-    Bound,
-    /// Its surroundings speak for harm, or members that are not defined hold sentences.
-    Surroundings,
-    /// Too many words near each other are unknown.
-    Words,
-    /// A run of letters is no word and cannot be taken apart into words.
-    Run,
-    /// Signs stand in rows, as in Morse code or in pictures.
-    Signs,
-    /// It holds encoded text.
-    Encoded,
-    /// It holds an address.
-    Address,
-    /// It holds a piece of a command.
-    Command,
-    /// A harmful text with a few harmless words in it could score as low.
-    Diluted,
-}
-
-impl Unread {
-    /// The name in records.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Unread::Bound => "bound",
-            Unread::Surroundings => "surroundings",
-            Unread::Words => "unknown_words",
-            Unread::Run => "unknown_run",
-            Unread::Signs => "signs",
-            Unread::Encoded => "encoded",
-            Unread::Address => "address",
-            Unread::Command => "command",
-            Unread::Diluted => "diluted",
-        }
+named_enum! {
+    /// Why a step was not read whole.
+    Unread {
+        /// It has more words, or more texts hidden in one, than are read.
+        Bound = "bound",
+        /// Its surroundings speak for harm, or members that are not defined hold sentences.
+        Surroundings = "surroundings",
+        /// Too many words near each other are unknown.
+        Words = "unknown_words",
+        /// A run of letters is no word and cannot be taken apart into words.
+        Run = "unknown_run",
+        /// Signs stand in rows, as in Morse code or in pictures.
+        Signs = "signs",
+        /// It holds encoded text.
+        Encoded = "encoded",
+        /// It holds an address.
+        Address = "address",
+        /// It holds a piece of a command.
+        Command = "command",
+        /// A harmful text with a few harmless words in it could score as low.
+        Diluted = "diluted",
     }
 }
 

@@ -1,5 +1,6 @@
 //! Whose words a text is, and what part a step plays: a scorer learns each apart.
 
+use crate::model::named_enum;
 use crate::model::{Kind, Origin};
 
 /// Whose words a text is, as far as a scorer is concerned.
@@ -44,23 +45,21 @@ impl Voice {
     }
 }
 
-/// What part a step plays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum StepRole {
-    /// The user asks.
-    Asks,
-    /// The agent says.
-    Says,
-    /// The agent acts.
-    Acts,
-    /// Something comes in.
-    Reads,
+named_enum! {
+    /// What part a step plays.
+    StepRole {
+        /// The user asks.
+        Asks = "asks",
+        /// The agent says.
+        Says = "says",
+        /// The agent acts.
+        Acts = "acts",
+        /// Something comes in.
+        Reads = "reads",
+    }
 }
 
 impl StepRole {
-    /// Every part.
-    pub const ALL: &'static [StepRole] = &[StepRole::Asks, StepRole::Says, StepRole::Acts, StepRole::Reads];
-
     /// The part of a kind of step.
     pub const fn of(kind: Kind) -> Self {
         match kind {
@@ -83,16 +82,6 @@ impl StepRole {
             StepRole::Says => Voice::Agent,
             StepRole::Acts => Voice::Argument,
             StepRole::Reads => Voice::Outside,
-        }
-    }
-
-    /// The name in policies and reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            StepRole::Asks => "asks",
-            StepRole::Says => "says",
-            StepRole::Acts => "acts",
-            StepRole::Reads => "reads",
         }
     }
 }

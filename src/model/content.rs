@@ -1,5 +1,6 @@
 //! Contents: the pieces of text that a step carries, with who wrote them and where they stand.
 
+use super::named_enum;
 use std::fmt;
 use std::sync::Arc;
 
@@ -56,75 +57,37 @@ impl fmt::Display for Pointer {
     }
 }
 
-/// Who speaks in a content.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Origin {
-    /// The agent's own system prompt and the description of itself.
-    Instructions,
-    /// The user.
-    User,
-    /// The agent, in what it says.
-    Agent,
-    /// The agent, in what it thinks.
-    Reasoning,
-    /// The agent, in what it passes to a tool.
-    ToolArguments,
-    /// A tool's answer.
-    ToolOutput,
-    /// A retrieved document.
-    Knowledge,
-    /// A stored or retrieved memory.
-    Memory,
-    /// Another agent.
-    RemoteAgent,
-    /// An event that activates the agent.
-    Trigger,
-    /// How a tool describes itself.
-    ToolDescription,
-    /// Nobody known: ids, metadata, fields outside the specification.
-    Unknown,
+named_enum! {
+    /// Who speaks in a content.
+    Origin {
+        /// The agent's own system prompt and the description of itself.
+        Instructions = "instructions",
+        /// The user.
+        User = "user",
+        /// The agent, in what it says.
+        Agent = "agent",
+        /// The agent, in what it thinks.
+        Reasoning = "reasoning",
+        /// The agent, in what it passes to a tool.
+        ToolArguments = "tool_arguments",
+        /// A tool's answer.
+        ToolOutput = "tool_output",
+        /// A retrieved document.
+        Knowledge = "knowledge",
+        /// A stored or retrieved memory.
+        Memory = "memory",
+        /// Another agent.
+        RemoteAgent = "remote_agent",
+        /// An event that activates the agent.
+        Trigger = "trigger",
+        /// How a tool describes itself.
+        ToolDescription = "tool_description",
+        /// Nobody known: ids, metadata, fields outside the specification.
+        Unknown = "unknown",
+    }
 }
 
 impl Origin {
-    /// Every origin.
-    pub const ALL: &'static [Origin] = &[
-        Origin::Instructions,
-        Origin::User,
-        Origin::Agent,
-        Origin::Reasoning,
-        Origin::ToolArguments,
-        Origin::ToolOutput,
-        Origin::Knowledge,
-        Origin::Memory,
-        Origin::RemoteAgent,
-        Origin::Trigger,
-        Origin::ToolDescription,
-        Origin::Unknown,
-    ];
-
-    /// The name in prompts, policies and audit records.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Origin::Instructions => "instructions",
-            Origin::User => "user",
-            Origin::Agent => "agent",
-            Origin::Reasoning => "reasoning",
-            Origin::ToolArguments => "tool_arguments",
-            Origin::ToolOutput => "tool_output",
-            Origin::Knowledge => "knowledge",
-            Origin::Memory => "memory",
-            Origin::RemoteAgent => "remote_agent",
-            Origin::Trigger => "trigger",
-            Origin::ToolDescription => "tool_description",
-            Origin::Unknown => "unknown",
-        }
-    }
-
-    /// The origin of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|origin| origin.as_str() == name)
-    }
-
     /// Whether words of this origin may tell the agent what to do.
     pub const fn has_authority(self) -> bool {
         matches!(self, Origin::Instructions | Origin::User)
@@ -142,12 +105,6 @@ impl Origin {
             | Origin::Unknown => true,
             Origin::Instructions | Origin::User | Origin::Agent | Origin::Reasoning | Origin::ToolArguments => false,
         }
-    }
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
     }
 }
 

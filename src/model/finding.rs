@@ -1,41 +1,11 @@
 //! Findings: what a prefilter saw, exactly where, and how sure it is.
 
-use std::fmt;
 use std::ops::Range;
 
+use super::named_enum::{named_enum, named_set};
 use super::{ContentId, Pointer, ReasonCode};
 
-macro_rules! ordered {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum $name { $($(#[$vdoc])* $variant),+ }
-
-        impl $name {
-            /// Every value, in order.
-            pub const ALL: &'static [$name] = &[$($name::$variant),+];
-
-            /// The name in policies, prompts and records.
-            pub const fn as_str(self) -> &'static str {
-                match self { $($name::$variant => $text),+ }
-            }
-
-            /// The value of this name.
-            pub fn from_name(name: &str) -> Option<Self> {
-                match name { $($text => Some($name::$variant),)+ _ => None }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.as_str())
-            }
-        }
-    };
-}
-pub(super) use ordered;
-
-ordered! {
+named_enum! {
     /// How bad it is if the finding is right.
     Severity {
         /// Worth knowing.
@@ -51,7 +21,7 @@ ordered! {
     }
 }
 
-ordered! {
+named_enum! {
     /// How likely it is that the finding is right.
     Confidence {
         /// A hint.
@@ -63,7 +33,7 @@ ordered! {
     }
 }
 
-ordered! {
+named_enum! {
     /// What is made of a finding, from the laxest to the strictest.
     Treatment {
         /// Settle the step as harmless, if nothing stricter applies.
@@ -81,7 +51,7 @@ ordered! {
     }
 }
 
-ordered! {
+named_enum! {
     /// The view of a text in which something was seen.
     View {
         /// The text as received.
@@ -167,36 +137,9 @@ pub struct Examined {
     pub views: ViewSet,
 }
 
-/// A set of views.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct ViewSet(u8);
-
-impl ViewSet {
-    /// Adds a view.
-    pub fn insert(&mut self, view: View) {
-        self.0 |= 1 << view as u8;
-    }
-
-    /// The views of this set and of another.
-    pub const fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// The views, in order.
-    pub fn iter(self) -> impl Iterator<Item = View> {
-        View::ALL
-            .iter()
-            .copied()
-            .filter(move |view| self.0 & (1 << *view as u8) != 0)
-    }
-}
-
-impl FromIterator<View> for ViewSet {
-    fn from_iter<I: IntoIterator<Item = View>>(views: I) -> Self {
-        let mut set = Self::default();
-        views.into_iter().for_each(|view| set.insert(view));
-        set
-    }
+named_set! {
+    /// A set of views.
+    ViewSet of View
 }
 
 /// The result of screening a step.

@@ -2,13 +2,12 @@
 //!
 //! Everything here is a quotation with its speaker: no text of it has more authority than whoever wrote it.
 
-use std::fmt;
 use std::sync::Arc;
 
-use super::finding::ordered;
+use super::named_enum;
 use super::{Confidence, ContentId, Kind, Method, Origin, Pointer, ReasonCode, Severity};
 
-ordered! {
+named_enum! {
     /// What became of an earlier step.
     Outcome {
         /// It happened; nobody judged it.
@@ -22,7 +21,7 @@ ordered! {
     }
 }
 
-ordered! {
+named_enum! {
     /// Why the beginning of a session is not known, although there was one.
     Gap {
         /// It began before this process, or its earlier steps were sent to nobody here.

@@ -1,30 +1,20 @@
 //! Leeway: what a judge's edits may do to a content.
 
+use super::named_enum;
 use super::{Content, Kind, Method, Origin, Step};
 
-/// What a judge's edits may do to a content, the least first. None of them can write anything: what goes is replaced by a
-/// fixed mark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Leeway {
-    /// Nothing: memories, events, lists and descriptions of tools and agents stand or fall whole.
-    Nothing,
-    /// Take out a value that a rule named as a secret or personal data: whatever is acted upon.
-    Data,
-    /// Take out values: those, and numbers and addresses. The words of the user, and what the agent thinks.
-    Values,
-    /// Take out values, and whole sentences, lines and fields: what the agent reads, and what it tells the user.
-    Passages,
-}
-
-impl Leeway {
-    /// The name under which prompts know it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Leeway::Nothing => "nothing",
-            Leeway::Data => "data",
-            Leeway::Values => "values",
-            Leeway::Passages => "passages",
-        }
+named_enum! {
+    /// What a judge's edits may do to a content, the least first. None of them can write anything: what goes is replaced by a
+    /// fixed mark.
+    Leeway {
+        /// Nothing: memories, events, lists and descriptions of tools and agents stand or fall whole.
+        Nothing = "nothing",
+        /// Take out a value that a rule named as a secret or personal data: whatever is acted upon.
+        Data = "data",
+        /// Take out values: those, and numbers and addresses. The words of the user, and what the agent thinks.
+        Values = "values",
+        /// Take out values, and whole sentences, lines and fields: what the agent reads, and what it tells the user.
+        Passages = "passages",
     }
 }
 

@@ -10,6 +10,7 @@ mod history;
 mod identity;
 mod leeway;
 mod method;
+mod named_enum;
 mod number;
 mod reason;
 mod rule;
@@ -29,6 +30,7 @@ pub use history::{Earlier, Excerpt, FirstRead, Gap, History, Noted, Outcome, Rea
 pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId};
 pub use leeway::Leeway;
 pub use method::{Kind, Method, Posture};
+pub(crate) use named_enum::named_enum;
 pub use number::nearest_double;
 pub use reason::ReasonCode;
 pub use rule::{Rule, RuleObject};

@@ -2,63 +2,6 @@
 
 use std::fmt;
 
-/// Why a step was denied, modified or remarked on.
-///
-/// The list is closed; organisations add their own under `org.`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ReasonCode {
-    /// Content without authority gives instructions.
-    PromptInjection,
-    /// The user tries to talk the agent out of its rules.
-    Jailbreak,
-    /// The agent follows somebody who is not its user.
-    GoalHijack,
-    /// A request for something harmful.
-    HarmfulRequest,
-    /// Something harmful is about to be said.
-    HarmfulContent,
-    /// Against the organisation's policy.
-    PolicyViolation,
-    /// Outside what the agent is for.
-    OutOfScope,
-    /// Data leaves to where it should not.
-    DataExfiltration,
-    /// A credential is in the open.
-    SecretExposure,
-    /// Personal data is in the open.
-    PersonalData,
-    /// Something would be destroyed.
-    DestructiveAction,
-    /// Code that harms.
-    MaliciousCode,
-    /// More rights than were granted.
-    PrivilegeEscalation,
-    /// The tool is not to be used.
-    ToolNotAllowed,
-    /// Arguments that the tool does not declare, or of another type.
-    InvalidArguments,
-    /// A tool's description manipulates the agent.
-    ToolPoisoning,
-    /// A memory manipulates the agent.
-    MemoryPoisoning,
-    /// Data or a call goes to a place that is not trusted.
-    UntrustedDestination,
-    /// Something is hidden or disguised.
-    Obfuscation,
-    /// The request contradicts itself or its protocol.
-    MalformedPayload,
-    /// Too large to be examined whole.
-    Oversized,
-    /// A modification was needed but could not be made.
-    ModificationRefused,
-    /// No judge could decide.
-    JudgeUnavailable,
-    /// A person has to approve.
-    ApprovalRequired,
-    /// An organisation's own code; the text begins with `org.`.
-    Organisation(String),
-}
-
 struct Entry {
     code: ReasonCode,
     name: &'static str,
@@ -66,159 +9,55 @@ struct Entry {
     meaning: &'static str,
 }
 
-macro_rules! entry {
-    ($code:ident, $name:literal, [$($owasp:literal),*], $meaning:literal) => {
-        Entry { code: ReasonCode::$code, name: $name, owasp: &[$($owasp),*], meaning: $meaning }
+/// Declares the codes: name, ids in the OWASP lists, meaning.
+macro_rules! reason_codes {
+    ($($code:ident = $name:literal [$($owasp:literal),*] $meaning:literal),+ $(,)?) => {
+        /// Why a step was denied, modified or remarked on.
+        ///
+        /// The list is closed; organisations add their own under `org.`.
+        #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum ReasonCode {
+            $(#[doc = $meaning] $code,)+
+            /// An organisation's own code; the text begins with `org.`.
+            Organisation(String),
+        }
+
+        const LIST: &[Entry] = &[$(Entry {
+            code: ReasonCode::$code,
+            name: $name,
+            owasp: &[$($owasp),*],
+            meaning: $meaning,
+        }),+];
     };
 }
 
-/// Ids: OWASP Top 10 for LLM Applications 2025 (`LLM01`…) and OWASP Top 10 for Agentic Applications 2026 (`ASI01`…).
-const LIST: &[Entry] = &[
-    entry!(
-        PromptInjection,
-        "prompt_injection",
-        ["LLM01", "ASI01"],
-        "Content without authority gives instructions."
-    ),
-    entry!(
-        Jailbreak,
-        "jailbreak",
-        ["LLM01"],
-        "The user tries to talk the agent out of its rules."
-    ),
-    entry!(
-        GoalHijack,
-        "goal_hijack",
-        ["ASI01", "LLM06"],
-        "The agent follows somebody who is not its user."
-    ),
-    entry!(
-        HarmfulRequest,
-        "harmful_request",
-        ["ASI09"],
-        "The user asks for something harmful."
-    ),
-    entry!(
-        HarmfulContent,
-        "harmful_content",
-        ["LLM05", "ASI09"],
-        "Something harmful is about to be said."
-    ),
-    entry!(
-        PolicyViolation,
-        "policy_violation",
-        ["ASI10"],
-        "It is against the organisation's policy."
-    ),
-    entry!(
-        OutOfScope,
-        "out_of_scope",
-        ["LLM06"],
-        "It is outside what the agent is for."
-    ),
-    entry!(
-        DataExfiltration,
-        "data_exfiltration",
-        ["LLM02", "ASI02"],
-        "Data would leave to where it should not."
-    ),
-    entry!(
-        SecretExposure,
-        "secret_exposure",
-        ["LLM02", "ASI03"],
-        "A credential is in the open."
-    ),
-    entry!(
-        PersonalData,
-        "personal_data",
-        ["LLM02"],
-        "Personal data is in the open."
-    ),
-    entry!(
-        DestructiveAction,
-        "destructive_action",
-        ["LLM06", "ASI02"],
-        "Something would be destroyed."
-    ),
-    entry!(
-        MaliciousCode,
-        "malicious_code",
-        ["LLM05", "ASI05"],
-        "The code would do harm."
-    ),
-    entry!(
-        PrivilegeEscalation,
-        "privilege_escalation",
-        ["LLM06", "ASI03"],
-        "It takes more rights than were granted."
-    ),
-    entry!(
-        ToolNotAllowed,
-        "tool_not_allowed",
-        ["LLM06", "ASI02"],
-        "The tool is not to be used."
-    ),
-    entry!(
-        InvalidArguments,
-        "invalid_arguments",
-        ["LLM05", "ASI02"],
-        "The arguments are not those that the tool declares."
-    ),
-    entry!(
-        ToolPoisoning,
-        "tool_poisoning",
-        ["LLM03", "ASI04"],
-        "A tool's description manipulates the agent."
-    ),
-    entry!(
-        MemoryPoisoning,
-        "memory_poisoning",
-        ["LLM04", "ASI06"],
-        "A memory manipulates the agent."
-    ),
-    entry!(
-        UntrustedDestination,
-        "untrusted_destination",
-        ["LLM02", "ASI02"],
-        "It goes to a place that is not trusted."
-    ),
-    entry!(
-        Obfuscation,
-        "obfuscation",
-        ["LLM01"],
-        "Something is hidden or disguised."
-    ),
-    entry!(
-        MalformedPayload,
-        "malformed_payload",
-        ["ASI07"],
-        "The request contradicts itself or its protocol."
-    ),
-    entry!(
-        Oversized,
-        "oversized",
-        ["LLM10"],
-        "It is too large to be examined whole."
-    ),
-    entry!(
-        ModificationRefused,
-        "modification_refused",
-        ["LLM05"],
-        "A modification was needed but could not be made."
-    ),
-    entry!(
-        JudgeUnavailable,
-        "judge_unavailable",
-        ["ASI08"],
-        "No judge could decide."
-    ),
-    entry!(
-        ApprovalRequired,
-        "approval_required",
-        ["ASI09"],
-        "A person has to approve."
-    ),
-];
+// Ids: OWASP Top 10 for LLM Applications 2025 (`LLM01`…) and OWASP Top 10 for Agentic Applications 2026 (`ASI01`…).
+reason_codes! {
+    PromptInjection = "prompt_injection" ["LLM01", "ASI01"] "Content without authority gives instructions.",
+    Jailbreak = "jailbreak" ["LLM01"] "The user tries to talk the agent out of its rules.",
+    GoalHijack = "goal_hijack" ["ASI01", "LLM06"] "The agent follows somebody who is not its user.",
+    HarmfulRequest = "harmful_request" ["ASI09"] "The user asks for something harmful.",
+    HarmfulContent = "harmful_content" ["LLM05", "ASI09"] "Something harmful is about to be said.",
+    PolicyViolation = "policy_violation" ["ASI10"] "It is against the organisation's policy.",
+    OutOfScope = "out_of_scope" ["LLM06"] "It is outside what the agent is for.",
+    DataExfiltration = "data_exfiltration" ["LLM02", "ASI02"] "Data would leave to where it should not.",
+    SecretExposure = "secret_exposure" ["LLM02", "ASI03"] "A credential is in the open.",
+    PersonalData = "personal_data" ["LLM02"] "Personal data is in the open.",
+    DestructiveAction = "destructive_action" ["LLM06", "ASI02"] "Something would be destroyed.",
+    MaliciousCode = "malicious_code" ["LLM05", "ASI05"] "The code would do harm.",
+    PrivilegeEscalation = "privilege_escalation" ["LLM06", "ASI03"] "It takes more rights than were granted.",
+    ToolNotAllowed = "tool_not_allowed" ["LLM06", "ASI02"] "The tool is not to be used.",
+    InvalidArguments = "invalid_arguments" ["LLM05", "ASI02"] "The arguments are not those that the tool declares.",
+    ToolPoisoning = "tool_poisoning" ["LLM03", "ASI04"] "A tool's description manipulates the agent.",
+    MemoryPoisoning = "memory_poisoning" ["LLM04", "ASI06"] "A memory manipulates the agent.",
+    UntrustedDestination = "untrusted_destination" ["LLM02", "ASI02"] "It goes to a place that is not trusted.",
+    Obfuscation = "obfuscation" ["LLM01"] "Something is hidden or disguised.",
+    MalformedPayload = "malformed_payload" ["ASI07"] "The request contradicts itself or its protocol.",
+    Oversized = "oversized" ["LLM10"] "It is too large to be examined whole.",
+    ModificationRefused = "modification_refused" ["LLM05"] "A modification was needed but could not be made.",
+    JudgeUnavailable = "judge_unavailable" ["ASI08"] "No judge could decide.",
+    ApprovalRequired = "approval_required" ["ASI09"] "A person has to approve.",
+}
 
 impl ReasonCode {
     /// Every published code, in the order of the documentation.

@@ -1,5 +1,6 @@
 //! What a rule is: its id, what it means, what it suggests, and examples of both kinds.
 
+use super::named_enum;
 use super::{Confidence, Content, Finding, Pointer, ReasonCode, Severity, Treatment, View};
 
 /// One rule of a family, as documented and as listed by `guardian rules`.
@@ -28,35 +29,21 @@ pub struct Rule {
     pub administration: bool,
 }
 
-/// What a finding is about, as far as a user can name it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RuleObject {
-    /// Nothing that a user could name: the finding stands, whoever asked.
-    Nothing,
-    /// A disk.
-    Device,
-    /// A place on the web.
-    Address,
-    /// Files and folders.
-    Path,
-    /// Something in a database.
-    Name,
-    /// Anything: a third of its words, and two at least, have to be the user's.
-    Words,
-}
-
-impl RuleObject {
-    /// The object of this name, as rule files write it.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Some(match name {
-            "nothing" => RuleObject::Nothing,
-            "device" => RuleObject::Device,
-            "address" => RuleObject::Address,
-            "path" => RuleObject::Path,
-            "name" => RuleObject::Name,
-            "words" => RuleObject::Words,
-            _ => return None,
-        })
+named_enum! {
+    /// What a finding is about, as far as a user can name it; the names are those of rule files.
+    RuleObject {
+        /// Nothing that a user could name: the finding stands, whoever asked.
+        Nothing = "nothing",
+        /// A disk.
+        Device = "device",
+        /// A place on the web.
+        Address = "address",
+        /// Files and folders.
+        Path = "path",
+        /// Something in a database.
+        Name = "name",
+        /// Anything: a third of its words, and two at least, have to be the user's.
+        Words = "words",
     }
 }
 

@@ -1,5 +1,6 @@
 //! A step: one thing an agent is about to do or has just received (AOS section 1).
 
+use super::named_enum;
 use std::fmt;
 use std::sync::Arc;
 
@@ -105,46 +106,29 @@ pub struct Fact {
     pub text: String,
 }
 
-/// What a fact is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FactKind {
-    /// The name of the user behind the step (AOS 3.10).
-    UserName,
-    /// The organisation that the user belongs to (AOS 3.11).
-    UserOrganisation,
-    /// The method of the MCP message.
-    McpMethod,
-    /// From which sessions a server wants context in a sampling request (MCP `includeContext`).
-    IncludeContext,
-    /// The observed agent's side of a message between agents, where it serves.
-    Side,
-    /// The type of the trigger (AOS 3.6).
-    TriggerType,
-    /// The type of the event that triggers (AOS 3.6.1).
-    TriggerEvent,
-    /// When the trigger comes again.
-    Schedule,
-    /// The source of a retrieved document (AOS 3.14.1).
-    KnowledgeId,
-    /// The id of a memory.
-    MemoryId,
-}
-
-impl FactKind {
-    /// The name under which a judge is shown it.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            FactKind::UserName => "user",
-            FactKind::UserOrganisation => "user's organisation",
-            FactKind::McpMethod => "MCP method",
-            FactKind::IncludeContext => "includeContext",
-            FactKind::Side => "the agent's side",
-            FactKind::TriggerType => "trigger",
-            FactKind::TriggerEvent => "event",
-            FactKind::Schedule => "schedule",
-            FactKind::KnowledgeId => "source",
-            FactKind::MemoryId => "memory",
-        }
+named_enum! {
+    /// What a fact is.
+    FactKind {
+        /// The name of the user behind the step (AOS 3.10).
+        UserName = "user",
+        /// The organisation that the user belongs to (AOS 3.11).
+        UserOrganisation = "user's organisation",
+        /// The method of the MCP message.
+        McpMethod = "MCP method",
+        /// From which sessions a server wants context in a sampling request (MCP `includeContext`).
+        IncludeContext = "includeContext",
+        /// The observed agent's side of a message between agents, where it serves.
+        Side = "the agent's side",
+        /// The type of the trigger (AOS 3.6).
+        TriggerType = "trigger",
+        /// The type of the event that triggers (AOS 3.6.1).
+        TriggerEvent = "event",
+        /// When the trigger comes again.
+        Schedule = "schedule",
+        /// The source of a retrieved document (AOS 3.14.1).
+        KnowledgeId = "source",
+        /// The id of a memory.
+        MemoryId = "memory",
     }
 }
 

@@ -1,12 +1,11 @@
 //! Verdicts: the answer to a step, and where it came from.
 
-use std::fmt;
 use std::sync::Arc;
 
-use super::finding::ordered;
+use super::named_enum;
 use super::{Coverage, Edit, Finding, ReasonCode, Step};
 
-ordered! {
+named_enum! {
     /// The answer, from the laxest to the strictest (AOS 5.1.1).
     Decision {
         /// The step may happen.
@@ -18,7 +17,7 @@ ordered! {
     }
 }
 
-ordered! {
+named_enum! {
     /// How bad it would be if the step happened, as a judge sees it.
     Risk {
         /// Nothing.
@@ -34,7 +33,7 @@ ordered! {
     }
 }
 
-ordered! {
+named_enum! {
     /// Whether the user asked for the step, as a judge sees it; from the strongest grant to none.
     Authorization {
         /// The user asked for exactly this.
@@ -48,7 +47,7 @@ ordered! {
     }
 }
 
-ordered! {
+named_enum! {
     /// Where a verdict came from.
     Source {
         /// Findings alone: prefilters with policy, or the local judge.
@@ -64,7 +63,7 @@ ordered! {
     }
 }
 
-ordered! {
+named_enum! {
     /// Which of a judge's models decided.
     Stage {
         /// The only one there is.
@@ -76,7 +75,7 @@ ordered! {
     }
 }
 
-ordered! {
+named_enum! {
     /// Whether verdicts are enforced.
     Enforcement {
         /// A step happens as its verdict says.
@@ -211,7 +210,7 @@ pub struct Opinion {
     pub evidence: Vec<Moved>,
 }
 
-ordered! {
+named_enum! {
     /// What was made of a leaning.
     Standing {
         /// It was applied where it settles anything.

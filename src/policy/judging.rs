@@ -3,6 +3,7 @@
 //!
 //! Nothing here makes a judge laxer than it is: every demand leaves a decision as it was given or makes it stricter.
 
+use crate::model::named_enum;
 use crate::model::{Authorization, Decision, Kind, ReasonCode, Risk};
 
 /// What an organisation demands of its judge.
@@ -22,75 +23,41 @@ pub struct JudgeRules {
     pub session_incomplete: SessionIncomplete,
 }
 
-/// The way of steps that act (tool calls, MCP and A2A requests, memories that are stored) in a session whose beginning is not known.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SessionIncomplete {
-    /// They are judged like others; the verdict and a model are told.
-    #[default]
-    Note,
-    /// A model is asked, whatever rules or the scorer would let happen.
-    Ask,
-    /// They are denied.
-    Deny,
-}
-
-impl SessionIncomplete {
-    /// Every way.
-    pub(super) const ALL: &'static [Self] = &[Self::Note, Self::Ask, Self::Deny];
-
-    /// The name in policies.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Note => "note",
-            Self::Ask => "ask",
-            Self::Deny => "deny",
-        }
+named_enum! {
+    /// The way of steps that act (tool calls, MCP and A2A requests, memories that are stored) in a session whose beginning is not known.
+    #[derive(Default)]
+    SessionIncomplete {
+        /// They are judged like others; the verdict and a model are told.
+        #[default]
+        Note = "note",
+        /// A model is asked, whatever rules or the scorer would let happen.
+        Ask = "ask",
+        /// They are denied.
+        Deny = "deny",
     }
 }
 
-/// The way of steps that would be denied if no model could be asked, for a finding that is not certain.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Suspected {
-    /// The model is asked. It lets the step happen only if it says why the finding does not hold.
-    #[default]
-    Ask,
-    /// The step is denied: a floor that no model overrules.
-    Deny,
-}
-
-impl Suspected {
-    /// Both ways.
-    pub(super) const ALL: &'static [Self] = &[Suspected::Ask, Suspected::Deny];
-
-    /// The name in policies.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Suspected::Ask => "ask",
-            Suspected::Deny => "deny",
-        }
+named_enum! {
+    /// The way of steps that would be denied if no model could be asked, for a finding that is not certain.
+    #[derive(Default)]
+    Suspected {
+        /// The model is asked. It lets the step happen only if it says why the finding does not hold.
+        #[default]
+        Ask = "ask",
+        /// The step is denied: a floor that no model overrules.
+        Deny = "deny",
     }
 }
 
-/// How texts are judged that are too long for one prompt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LongTexts {
-    /// In one call: of such a text, windows around what was found and what looks most like an order are shown.
-    #[default]
-    Chosen,
-    /// In several calls, each with another part; the strictest answer counts.
-    Chunks,
-}
-
-impl LongTexts {
-    /// Both ways.
-    pub(super) const ALL: &'static [Self] = &[LongTexts::Chosen, LongTexts::Chunks];
-
-    /// The name in policies.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            LongTexts::Chosen => "chosen",
-            LongTexts::Chunks => "chunks",
-        }
+named_enum! {
+    /// How texts are judged that are too long for one prompt.
+    #[derive(Default)]
+    LongTexts {
+        /// In one call: of such a text, windows around what was found and what looks most like an order are shown.
+        #[default]
+        Chosen = "chosen",
+        /// In several calls, each with another part; the strictest answer counts.
+        Chunks = "chunks",
     }
 }
 

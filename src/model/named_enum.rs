@@ -1,0 +1,77 @@
+//! Closed sets of names: an enum whose values are known by one name in files, prompts and records.
+
+/// Declares such an enum: its values in order, each with its name.
+macro_rules! named_enum {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        $(#[$doc])*
+        pub enum $name { $($(#[$vdoc])* $variant),+ }
+
+        impl $name {
+            /// Every value, in order.
+            pub const ALL: &'static [$name] = &[$($name::$variant),+];
+
+            /// The name in policies, prompts and records.
+            pub const fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $text),+ }
+            }
+
+            /// The value of this name.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $($text => Some($name::$variant),)+ _ => None }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+pub(crate) use named_enum;
+
+/// Declares a set of the values of such an enum, of at most eight.
+macro_rules! named_set {
+    ($(#[$doc:meta])* $set:ident of $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $set(u8);
+
+        impl $set {
+            /// Adds a value.
+            pub fn insert(&mut self, value: $name) {
+                self.0 |= 1 << value as u8;
+            }
+
+            /// Whether the value is in it.
+            pub const fn has(self, value: $name) -> bool {
+                self.0 & (1 << value as u8) != 0
+            }
+
+            /// Whether nothing is in it.
+            pub const fn is_empty(self) -> bool {
+                self.0 == 0
+            }
+
+            /// The values of this set and of another.
+            pub const fn or(self, other: Self) -> Self {
+                Self(self.0 | other.0)
+            }
+
+            /// The values, in order.
+            pub fn iter(self) -> impl Iterator<Item = $name> {
+                $name::ALL.iter().copied().filter(move |value| self.has(*value))
+            }
+        }
+
+        impl FromIterator<$name> for $set {
+            fn from_iter<I: IntoIterator<Item = $name>>(values: I) -> Self {
+                let mut set = Self::default();
+                values.into_iter().for_each(|value| set.insert(value));
+                set
+            }
+        }
+    };
+}
+pub(super) use named_set;
