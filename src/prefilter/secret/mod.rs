@@ -10,17 +10,15 @@ mod data;
 mod format;
 mod labelled;
 mod names;
-mod split;
 mod table;
 mod value;
 
 use std::ops::Range;
 
 use self::format::{CostMeter, Hit};
-use self::table::{Reading, Table};
+use self::table::Table;
 use super::{Prefilter, RuleError, Subject, TrivialContent, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Origin, Rule, Step, Treatment, View};
-use crate::policy::Policy;
 
 /// The family's name.
 const FAMILY: &str = "secret";
@@ -68,7 +66,7 @@ impl Prefilter for Secret {
                 false => 0,
             };
             let mut effort = CostMeter::for_text(view.text(), granted);
-            let mut hits = table.hits(view.text(), subject.hits(view), Reading::Everything, &mut effort);
+            let mut hits = table.hits(view.text(), subject.hits(view), &mut effort);
             subject.context.spend(effort.used(), CostMeter::OF_STEP);
             subject.context.work(Work::Secret, effort.read());
             let mut belongs = None;
@@ -95,10 +93,6 @@ impl Prefilter for Secret {
                 taken.push(raw);
             }
         }
-    }
-
-    fn screen_step(&self, step: &Step, _policy: &Policy, found: &mut Vec<Finding>) {
-        split::screen(&self.table, step, found);
     }
 }
 

@@ -7,17 +7,10 @@ use crate::model::{Finding, Kind, Origin, ToolClass};
 use crate::session::lexicon::{names_one_of, words};
 use crate::session::taint::{EchoKind, Provenance, Standing, TaintHit, ValueKind};
 
-/// Whether private data leaves for a place that another text named.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Exfiltrates {
-    Yes,
-    No,
-}
-
-pub(super) fn screen(context: &RuleContext<'_>, follows: Follows, found: &mut Vec<Finding>) -> Exfiltrates {
+pub(super) fn screen(context: &RuleContext<'_>, follows: Follows, found: &mut Vec<Finding>) {
     match context.step.kind {
         Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => {}
-        _ => return Exfiltrates::No,
+        _ => return,
     }
     let leaving = leaving(context);
     if let Some(echo) = after_order(context) {
@@ -28,13 +21,10 @@ pub(super) fn screen(context: &RuleContext<'_>, follows: Follows, found: &mut Ve
     } else {
         found.extend(after_private(context));
     }
-    if leaving.is_some_and(|(rule, _)| rule == RuleId::Exfiltration) {
-        return Exfiltrates::Yes;
-    }
-    if follows == Follows::No {
+    let exfiltrates = leaving.is_some_and(|(rule, _)| rule == RuleId::Exfiltration);
+    if !exfiltrates && follows == Follows::No {
         found.extend(destination(context));
     }
-    Exfiltrates::No
 }
 
 /// A destination that somebody else than the user brought up.
@@ -159,7 +149,7 @@ fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
 }
 
 /// Whether a tool that only reads hands what it is told to somebody else: a search, a page that is fetched, a form.
-pub(super) fn carries_words(tool: &str) -> bool {
+fn carries_words(tool: &str) -> bool {
     let lists = words();
     names_one_of(tool, &lists.carrying)
         || (names_one_of(tool, &lists.open_places) && names_one_of(tool, &lists.searching))
