@@ -75,8 +75,8 @@ word_lists! {
     destructive_command_secrets = "secrets" { PUBLIC }
     destructive_command_system = "system" { MARKS, STRONG }
     destructive_command_hidden_execution = "hidden_execution" { GIT_KEYS }
+    destructive_command_code_values = "code_values" { HOMES }
     destructive_command_code_calls = "code_calls" { DECODES, FETCHES, SIGNS }
-    destructive_command_code_values = "code_values" { HOMES, JOINS }
     destructive_command_recipe = "recipe" { LEADS, NAMES }
     destructive_command_program_arguments = "program_arguments" { CALLED_WITH }
     destructive_command_loading = "loading" { LOADING, PLANTED, CONNECTION_OPTIONS }
@@ -86,7 +86,6 @@ word_lists! {
     ;
     "obfuscation.toml", OBFUSCATION:
     obfuscation_gaps = "gaps" { COMPACT }
-    obfuscation_wordplay = "wordplay" { PHRASES }
     obfuscation_unread = "unread" { NAMES, ENCIPHERED, FORMS }
     ;
     "personal_data.toml", PERSONAL_DATA:
@@ -94,7 +93,6 @@ word_lists! {
     personal_data_checksum = "checksum" { IBAN_LENGTHS }
     personal_data_labelled = "labelled" { FILLERS }
     personal_data_names = "names" { PERSONAL }
-    personal_data_people = "people" { NOBODY }
     personal_data_phones = "phones" { PHONE_WORDS }
     personal_data_values = "values" { PARTICLES, STREETS }
     ;

@@ -1,7 +1,7 @@
 //! Code of other languages, mostly Python and JavaScript: what it calls with what, as far as constants tell.
 //!
-//! Light and lexical on purpose: strings and comments are told from code, literals are followed through simple assignments,
-//! nothing is parsed. A name that is put together at run time is not followed; that somebody takes the trouble is told
+//! Light and lexical on purpose: strings and comments are told from code, a literal is known by the name that it is assigned
+//! to, nothing is parsed and nothing is put together. A text that is put together where it is run is told
 //! ([`Danger::BuiltAtRunTime`]). A keyword alone never makes a finding.
 
 mod callees;
@@ -19,9 +19,9 @@ use super::{Danger, Dangers};
 use crate::prefilter::RuleError;
 use crate::text::expression::expressions;
 use crate::text::keywords::{KeywordHit as Hit, Keywords, Word};
-use callees::{Effect, callees};
+use callees::callees;
 use calls::{Calls, Place};
-use values::{Mask, arguments, constants, value};
+use values::{Mask, arguments, constants};
 
 /// Calls that are followed in any text…
 const MAX_CALLS: usize = 200;
@@ -41,7 +41,6 @@ static FINDER: LazyLock<Keywords> = LazyLock::new(|| {
 });
 
 expressions! {
-    static METHOD = r"((?:pathlib\.)?Path\([^()\n]*(?:\([^()]*\))?[^()\n]*\)|[A-Za-z_]\w*)\.(unlink|rmdir|read_text|read_bytes|write_text|write_bytes|open)\(";
     static FORKS = r"while\s*\(?\s*(?:True|1|true)\s*\)?\s*[:{]?\s*(?:os\.)?fork\b|\bfork\s+while\b|loop\s*(?:do|\{)\s*fork\b|\bfork\(\)\s+for\s|for\s*\(\s*;\s*;\s*\)\s*\{?\s*fork\(";
     /// The text of a shell in any language: what follows its `-c`.
     static DASH_C = r#"["'](?:/usr)?(?:/bin/)?(?:ba|z|da|k)?sh["']\s*,\s*(?:\[\s*|args\s*:\s*\[\s*|\{\s*args\s*:\s*\[\s*|["'](?:ba|z|da|k)?sh["']\s*,\s*)?(?:\[\s*["'](?:ba|z|da|k)?sh["']\s*,\s*)?["']-l?c["']\s*,\s*(?:"([^"\n]+)"|'([^'\n]+)')"#;
@@ -136,7 +135,6 @@ fn look_at_calls(text: &str, seen: &mut Dangers, nested: &mut Nested) {
         most: MAX_CALLS + text.len() / BYTES_PER_CALL,
     };
     look_at_functions(&mut walk, seen, nested);
-    look_at_methods(&mut walk, seen, nested);
     walk.calls.conclude(text, seen);
     look_at_shells(&walk, seen, nested);
 }
@@ -189,48 +187,6 @@ fn leftmost_longest(mut hits: Vec<Hit>) -> Vec<Hit> {
         free
     });
     hits
-}
-
-/// Looks at methods of paths.
-fn look_at_methods(walk: &mut Walk<'_>, seen: &mut Dangers, nested: &mut Nested) {
-    let text = walk.text;
-    if !text.contains("Path") && !text.contains(".unlink(") {
-        return;
-    }
-    for hit in METHOD.captures_iter(text) {
-        let (Some(whole), Some(object), Some(method)) = (hit.get(0), hit.get(1), hit.get(2)) else {
-            continue;
-        };
-        if walk.mask.is_text(whole.start()) {
-            continue;
-        }
-        walk.count += 1;
-        if walk.count > 2 * walk.most {
-            seen.add_at(Danger::NotExamined, whole.range());
-            break;
-        }
-        let path = value(object.as_str(), &walk.constants, 0);
-        let Some(path) = path.filter(|path| path.contains(['/', '~', '.', '\\'])) else {
-            continue;
-        };
-        let effect = match method.as_str() {
-            "unlink" | "rmdir" => Effect::Delete,
-            "write_text" | "write_bytes" => Effect::Write,
-            "open" => Effect::Open,
-            _ => Effect::Read,
-        };
-        let mut arguments = vec![format!("{path:?}")];
-        if effect == Effect::Open {
-            arguments.extend(self::arguments(text, whole.end()));
-        }
-        let place = Place {
-            callee: "Path",
-            arguments: &arguments,
-            constants: &walk.constants,
-            span: whole.range(),
-        };
-        walk.calls.take(effect, &place, seen, nested);
-    }
 }
 
 /// Looks at shell texts inside code, and at code that decodes what it runs.

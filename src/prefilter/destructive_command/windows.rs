@@ -9,12 +9,11 @@ use std::sync::LazyLock;
 use super::patterns::Patterns;
 use super::{Danger, Dangers};
 use crate::prefilter::RuleError;
-use crate::prefilter::locations::{Breadth, Location, Secret};
+use crate::prefilter::locations::{Location, Secret};
 use crate::text::expression::expressions;
 use crate::text::keywords::{Keywords, Word};
 
-/// Words behind which deletions, readers and senders are looked for, in the order of `Search`.
-const DELETING: &[&str] = &["remove-item", "del ", "del/", "erase ", "rd ", "rmdir", "ri ", "rm -r"];
+/// Words behind which readers and senders are looked for.
 const TAKING: &[&str] = &[":\\", "$env:", "%userprofile%", "~\\", "env:"];
 
 static PATTERNS: LazyLock<Result<Patterns, RuleError>> = LazyLock::new(|| {
@@ -25,10 +24,10 @@ static PATTERNS: LazyLock<Result<Patterns, RuleError>> = LazyLock::new(|| {
     )
 });
 
-/// The words behind which deletions are looked for, and those of files.
+/// Words that stand in paths of Windows.
 static PLACES: LazyLock<Keywords> = LazyLock::new(|| {
     let words = |texts: &[&str]| texts.iter().map(|text| Word::any_case(*text)).collect();
-    Keywords::of([words(DELETING), words(TAKING)])
+    Keywords::of([words(TAKING)])
 });
 
 /// Reads the patterns and compiles the expressions of this file.
@@ -38,16 +37,12 @@ pub(super) fn check_all() -> Result<(), RuleError> {
 }
 
 expressions! {
-    /// A deletion with its switches and targets; the switches tell whether it is recursive.
-    static DELETION = r"(?im)(?:^|[\n;&|({'\x22]|/c\s|-command\s|\bdo\s)\s*(remove-item|ri|rd|rmdir|del|erase|rm)(?:\.exe)?\s+([^\n;&|)}]+)";
     /// A word that shows or copies a file, and the file; or a file that is sent.
     static TAKEN = r"(?im)(?:^|[\n;&|({'\x22]|/c\s|-command\s)\s*(?:type|more|copy|xcopy|cp|cat|gc|get-content|copy-item|certutil\s+-encode|esentutl\s+/y)(?:\.exe)?\s+(?:-path\s+|-raw\s+|-literalpath\s+)*['\x22]?([^\s'\x22;|&)]+)";
     static SENDING = r"(?i)(?:\b(?:invoke-webrequest|iwr|invoke-restmethod|irm|curl(?:\.exe)?)\b[^\n]*(?:-method\s+['\x22]?(?:post|put)|-infile\b|-body\b|-t\s|-f\s)|\.upload(?:file|string|data)\()";
     static PLACE = r"(?i)(?:[a-z]:\\|\$env:\w+\\|%\w+%\\|~\\)[^\s'\x22;|&)]+";
     /// Variables of the machine, or what is on the clipboard.
     static EVERYTHING = r"(?i)\b(?:(?:get-childitem|gci|dir|ls)\s+env:|get-clipboard\b)";
-    /// A file or directory that a method of .NET deletes.
-    static METHOD = r"(?i)\bio\.(directory|file)\]::delete\(\s*['\x22]([^'\x22]+)";
 }
 
 /// Looks at a text, and at what it says without its disguises.
@@ -97,12 +92,10 @@ fn search(text: &str, seen: &mut Dangers) {
     if let Ok(patterns) = PATTERNS.as_ref() {
         patterns.search(text, seen);
     }
-    let hits = PLACES.hits(text);
-    if hits.of(1).next().is_some() {
+    let places = PLACES.hits(text);
+    let mut hits = places.of(0);
+    if hits.next().is_some() {
         taken(text, seen);
-    }
-    if hits.of(0).next().is_some() {
-        deletions(text, seen);
     }
 }
 
@@ -124,66 +117,5 @@ fn taken(text: &str, seen: &mut Dangers) {
         .any(|secret: Option<Secret>| secret.is_some());
     if secret || EVERYTHING.is_match(text) {
         seen.add_at(Danger::Exfiltrate, sending.range());
-    }
-}
-
-fn deletions(text: &str, seen: &mut Dangers) {
-    for hit in METHOD.captures_iter(text).take(16) {
-        let (Some(whole), Some(path)) = (hit.get(0), hit.get(2)) else {
-            continue;
-        };
-        match Location::of(path.as_str()).breadth() {
-            Breadth::Everything | Breadth::Home | Breadth::SystemDirectory => {
-                seen.add_at(Danger::DeleteRoot, whole.range());
-            }
-            Breadth::SystemFile => seen.add_at(Danger::DeleteSystem, whole.range()),
-            Breadth::Surroundings | Breadth::Disposable | Breadth::Other => {}
-        }
-    }
-    let most = 32 + text.len() / 64;
-    for (turn, hit) in DELETION.captures_iter(text).enumerate() {
-        if turn >= most {
-            let at = hit.get(0).map_or(0, |whole| whole.start());
-            seen.add_at(Danger::NotExamined, at..text.len());
-            break;
-        }
-        let (Some(whole), Some(arguments)) = (hit.get(0), hit.get(2)) else {
-            continue;
-        };
-        let arguments = arguments.as_str();
-        let lower = arguments.to_ascii_lowercase();
-        let switches = lower.split_whitespace();
-        let recursive = switches
-            .clone()
-            .any(|switch| matches!(switch, "/s" | "-r" | "-rec") || switch.starts_with("-recurs"));
-        let is_windows =
-            recursive || lower.contains(":\\") || lower.contains("/q") || lower.contains("/f") || lower.contains("-fo");
-        if !is_windows || lower.contains(" -rf") || lower.starts_with("-rf") || lower.starts_with("-fr") {
-            continue;
-        }
-        for target in arguments
-            .split([' ', ','])
-            .filter(|word| !(word.starts_with('-') || word.starts_with('/') && word.len() <= 3))
-        {
-            if !target.contains('\\')
-                && !target.contains(':')
-                && !target.contains('%')
-                && !target.contains('$')
-                && target != "*"
-                && target != "."
-            {
-                continue;
-            }
-            let breadth = Location::of(target).breadth();
-            let danger = match breadth {
-                Breadth::Everything | Breadth::Home | Breadth::SystemDirectory if recursive => Danger::DeleteRoot,
-                Breadth::Everything | Breadth::Home => Danger::DeleteBroad,
-                Breadth::SystemDirectory | Breadth::SystemFile => Danger::DeleteSystem,
-                Breadth::Surroundings if recursive => Danger::DeleteBroad,
-                Breadth::Other if recursive => Danger::DeleteFiles,
-                Breadth::Surroundings | Breadth::Disposable | Breadth::Other => continue,
-            };
-            seen.add_at(danger, whole.range());
-        }
     }
 }

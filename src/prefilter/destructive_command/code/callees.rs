@@ -19,8 +19,6 @@ pub(super) enum Effect {
     Delete,
     /// Deletes a tree.
     DeleteTree,
-    /// Lists the files of a directory or of a pattern.
-    List,
     /// Opens a file; the mode tells for what.
     Open,
     /// Reads a file.

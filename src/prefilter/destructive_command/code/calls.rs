@@ -13,10 +13,6 @@ use crate::prefilter::locations::{Breadth, Location};
 use crate::shell::Call;
 use crate::text::expression::expressions;
 
-/// No system takes a longer one.
-const MAX_PATH: usize = 4096;
-const MAX_LISTS: usize = 256;
-
 expressions! {
     static PROCESS_OBJECT = r"(?i)getattr\(\s*(?:os|subprocess|builtins|__builtins__|__import__\([^)]*\))\s*,|__import__\(\s*['\x22](?:os|subprocess|socket|pty)['\x22]\s*\)\s*\.|globals\(\)\[['\x22]__builtins__|require\(\s*['\x22]child_process['\x22]\s*\)\s*\.\s*exec|process\.mainModule|\[\s*['\x22]constructor['\x22]\s*\]";
     static ENVIRONMENT_SENT = r"(?:dict|str|json\.dumps)\(\s*os\.environ|(?:json|data)\s*=\s*(?:dict\()?os\.environ|os\.environ\.(?:items|copy)\(|JSON\.stringify\(\s*process\.env|body:\s*process\.env";
@@ -33,12 +29,6 @@ pub(super) struct Place<'c> {
 /// What the calls of one text do, for conclusions over all of them.
 #[derive(Default)]
 pub(super) struct Calls {
-    /// Directories and patterns whose files are listed.
-    lists: Vec<String>,
-    /// A file is deleted whose name is known only when the code runs.
-    deletes_unknown: Option<Range<usize>>,
-    /// A file is written anew whose name is known only when the code runs.
-    overwrites_unknown: Option<Range<usize>>,
     sends: Option<Range<usize>>,
     reads_secret: Option<Range<usize>>,
     reads_system: Option<Range<usize>>,
@@ -67,40 +57,35 @@ impl Calls {
             },
             Effect::Evaluate => evaluate(callee, first, constants, span, seen, nested),
             Effect::Delete | Effect::DeleteTree => {
-                if let Some(path) = value(first, constants, 0) {
+                if let Some(path) = value(first, constants) {
                     let depth = if effect == Effect::DeleteTree {
                         Depth::Recursive
                     } else {
                         Depth::Flat
                     };
                     deleted(&path, depth, &call, seen);
-                } else {
-                    self.deletes_unknown = Some(span.clone());
                 }
             }
-            Effect::List => self.lists.extend(
-                value(first, constants, 0).filter(|path| path.len() <= MAX_PATH && self.lists.len() < MAX_LISTS),
-            ),
             Effect::Open => self.open(place, &call, seen),
             Effect::Read => {
                 // Reading a web address that is made of something carries it there.
                 if first.contains("://") && first.contains('(') {
                     self.sends = Some(span.clone());
                 }
-                if let Some(path) = value(first, constants, 0) {
+                if let Some(path) = value(first, constants) {
                     self.read(&path, &call, seen);
                 }
             }
             Effect::Write => {
-                if let Some(path) = value(first, constants, 0) {
+                if let Some(path) = value(first, constants) {
                     written(&path, Written::Replaced, &call, seen);
                 }
             }
             Effect::Copy => {
-                if let Some(path) = value(first, constants, 0) {
+                if let Some(path) = value(first, constants) {
                     self.read(&path, &call, seen);
                 }
-                if let Some(path) = arguments.get(1).and_then(|argument| value(argument, constants, 0)) {
+                if let Some(path) = arguments.get(1).and_then(|argument| value(argument, constants)) {
                     written(&path, Written::Replaced, &call, seen);
                 }
             }
@@ -112,7 +97,7 @@ impl Calls {
             Effect::Query => queried(arguments, constants, &call, seen),
             Effect::Permissions => {
                 let mode = arguments.get(1).map_or("", String::as_str);
-                if let Some(path) = value(first, constants, 0)
+                if let Some(path) = value(first, constants)
                     && mode.ends_with("777")
                     && (Location::of(&path).is_system()
                         || matches!(
@@ -135,12 +120,7 @@ impl Calls {
                 .to_owned()
         };
         let first = place.arguments.first().map_or("", String::as_str);
-        let Some(path) = value(first, place.constants, 0) else {
-            let writes = modes()
-                .map(|mode| bare(mode))
-                .any(|mode| mode.len() <= 3 && mode.starts_with('w'));
-            let known = self.overwrites_unknown.take();
-            self.overwrites_unknown = known.or_else(|| writes.then(|| place.span.clone()));
+        let Some(path) = value(first, place.constants) else {
             return;
         };
         let mode = modes().find(|argument| !argument.contains("encoding"));
@@ -176,29 +156,6 @@ impl Calls {
                 seen.add_at(Danger::Exfiltrate, span.clone());
             } else if self.reads_system.is_some() {
                 seen.add_at(Danger::UploadSystem, span.clone());
-            }
-        }
-        // What is listed and what is deleted belong together: code that does both deletes what it lists.
-        if let Some(span) = &self.deletes_unknown {
-            let call = Call {
-                span: span.clone(),
-                ..Call::default()
-            };
-            for listed in &self.lists {
-                deleted(listed, Depth::Recursive, &call, seen);
-            }
-            if self.lists.len() >= MAX_LISTS {
-                seen.add(Danger::NotExamined, &call);
-            }
-        }
-        // The same for what is listed and written anew, where all of a machine or of a person is listed.
-        if let Some(span) = &self.overwrites_unknown {
-            let wide = |listed: &&String| {
-                let everything = Location::of(listed).breadth().is_vital();
-                everything && (listed.contains("**") || text.contains("os.walk("))
-            };
-            if self.lists.iter().any(|listed| wide(&listed)) {
-                seen.add_at(Danger::DeleteRoot, span.clone());
             }
         }
         if let Some(hit) = PROCESS_OBJECT.find(text) {
@@ -259,7 +216,7 @@ fn evaluate(
     if callee == "Function(" {
         return;
     }
-    match value(first, constants, 0) {
+    match value(first, constants) {
         Some(text) if text.contains([' ', '(']) => nested.push((text, span.clone())),
         None if is_built(first) => seen.add_at(Danger::BuiltAtRunTime, span.clone()),
         Some(_) | None => {}
@@ -274,7 +231,7 @@ fn queried(arguments: &[String], constants: &HashMap<String, String>, call: &Cal
             .iter()
             .find_map(|mark| argument.strip_prefix(mark)?.strip_suffix(')'))
             .unwrap_or(argument);
-        let Some(statement) = value(bare, constants, 0) else {
+        let Some(statement) = value(bare, constants) else {
             continue;
         };
         seen.add_statement(&statement, call);

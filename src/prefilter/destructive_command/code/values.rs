@@ -1,10 +1,10 @@
-//! What expressions of other languages are worth, as far as literals and simple assignments tell.
+//! What expressions of other languages are worth, as far as literals and names that literals are assigned to tell.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use crate::model::head;
-use crate::prefilter::words::destructive_command_code_values::{HOMES, JOINS};
+use crate::prefilter::words::destructive_command_code_values::HOMES;
 use crate::shell;
 use crate::text::expression::expressions;
 
@@ -15,10 +15,6 @@ const MAX_CONSTANTS: usize = 200;
 const BYTES_PER_CONSTANT: usize = 16;
 /// Bytes of all values together.
 const MAX_BYTES: usize = 1 << 20;
-/// Joins in joins are followed so far.
-const MAX_DEPTH: usize = 4;
-/// Bytes of one value: what is made of constants that are made of constants doubles with every line.
-const MAX_VALUE: usize = 64 * 1024;
 
 expressions! {
     static ASSIGNMENT = r"(?m)^[ \t]*(?:const |let |var |my |export )?\$?([A-Za-z_]\w*)(?:\s*:\s*\w+)?\s*=\s*([^=\n][^\n]*)$";
@@ -31,7 +27,7 @@ pub(super) fn script(first: &str, second: Option<&str>, constants: &HashMap<Stri
         let inside = text.trim().strip_prefix('[')?.strip_suffix(']')?;
         let words: Vec<String> = split_arguments(inside)
             .iter()
-            .map(|item| value(item, constants, 0).unwrap_or_else(|| "$unknown".to_owned()))
+            .map(|item| value(item, constants).unwrap_or_else(|| "$unknown".to_owned()))
             .map(|word| shell::in_quotes(&word))
             .collect();
         Some(words.join(" "))
@@ -39,7 +35,7 @@ pub(super) fn script(first: &str, second: Option<&str>, constants: &HashMap<Stri
     if let Some(words) = list(first) {
         return Some(words);
     }
-    let program = value(first, constants, 0)?;
+    let program = value(first, constants)?;
     // `spawn('rm', ['-rf', '/'])`
     match second.and_then(list) {
         Some(words) => Some(format!("{program} {words}")),
@@ -62,7 +58,7 @@ pub(super) fn constants(text: &str, mask: &Mask) -> (HashMap<String, String>, bo
         if mask.is_text(whole.start()) {
             continue;
         }
-        if let Some(known) = value(expression.as_str().trim_end().trim_end_matches(';'), &constants, 0) {
+        if let Some(known) = value(expression.as_str().trim_end().trim_end_matches(';'), &constants) {
             bytes += known.len();
             constants.insert(name.as_str().to_owned(), known);
         }
@@ -70,71 +66,18 @@ pub(super) fn constants(text: &str, mask: &Mask) -> (HashMap<String, String>, bo
     (constants, true)
 }
 
-/// The value of an expression, when it is a literal, a known name, or a join of such, and not too long.
-pub(super) fn value(expression: &str, constants: &HashMap<String, String>, depth: usize) -> Option<String> {
-    joined_value(expression, constants, depth).filter(|value| value.len() <= MAX_VALUE)
-}
-
-fn joined_value(expression: &str, constants: &HashMap<String, String>, depth: usize) -> Option<String> {
-    if depth > MAX_DEPTH || expression.len() > MAX_ARGUMENTS {
-        return None;
-    }
+/// The value of an expression that is a literal or a known name.
+pub(super) fn value(expression: &str, constants: &HashMap<String, String>) -> Option<String> {
     let expression = expression.trim();
-    if let Some(known) = constants.get(expression.trim_start_matches('$')) {
-        return Some(known.clone());
-    }
-    for join in JOINS.iter() {
-        if let Some(inside) = expression.strip_prefix(*join).and_then(|rest| rest.strip_suffix(')')) {
-            let parts: Option<Vec<String>> = split_arguments(inside)
-                .iter()
-                .map(|part| value(part, constants, depth + 1))
-                .collect();
-            let mut joined = String::new();
-            for part in parts? {
-                if part.starts_with('/') || joined.is_empty() {
-                    joined = part;
-                } else {
-                    joined = format!("{}/{part}", joined.trim_end_matches('/'));
-                }
-            }
-            return Some(joined);
-        }
+    if expression.len() > MAX_ARGUMENTS {
+        return None;
     }
     if HOMES.contains(&expression) {
         return Some("~".to_owned());
     }
-    if let Some((text, rest)) = literal(expression) {
-        let text = if expression.starts_with(['f', 'F', '`']) {
-            interpolated(&text, constants)
-        } else {
-            text
-        };
-        let rest = rest.trim_start();
-        if rest.is_empty() {
-            return Some(text);
-        }
-        if let Some(after) = rest.strip_prefix(['+', '/']) {
-            let more = value(after, constants, depth + 1)?;
-            return Some(if rest.starts_with('/') {
-                format!("{text}/{more}")
-            } else {
-                format!("{text}{more}")
-            });
-        }
-        return None;
-    }
-    for sign in [" + ", " / "] {
-        if let Some((left, right)) = expression.split_once(sign) {
-            let left = value(left, constants, depth + 1)?;
-            let right = value(right, constants, depth + 1)?;
-            return Some(if sign == " / " {
-                format!("{left}/{right}")
-            } else {
-                format!("{left}{right}")
-            });
-        }
-    }
-    None
+    let known = constants.get(expression.trim_start_matches('$')).cloned();
+    let is_whole = |(text, rest): (String, &str)| rest.trim().is_empty().then_some(text);
+    known.or_else(|| literal(expression).and_then(is_whole))
 }
 
 /// A string literal at the head of a text, and what follows it.
@@ -176,25 +119,6 @@ pub(super) fn literal(text: &str) -> Option<(String, &str)> {
         }
         rest = chars.as_str();
     }
-}
-
-fn interpolated(text: &str, constants: &HashMap<String, String>) -> String {
-    let mut result = String::new();
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once('{').filter(|_| result.len() <= MAX_VALUE) {
-        result.push_str(before.strip_suffix('$').unwrap_or(before));
-        let Some((name, tail)) = after.split_once('}') else {
-            rest = after;
-            break;
-        };
-        match constants.get(name.trim()) {
-            Some(known) => result.push_str(known),
-            None => result.push_str("$unknown"),
-        }
-        rest = tail;
-    }
-    result.push_str(rest);
-    result
 }
 
 /// The arguments of a call whose opening parenthesis ends at a place.
