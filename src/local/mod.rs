@@ -37,7 +37,7 @@ mod shares;
 mod slots;
 mod step_context;
 #[cfg(test)]
-mod stuffing;
+mod stuffing_tests;
 mod thresholds;
 mod train;
 mod training_features;

@@ -17,7 +17,7 @@ use super::local_judge_section::LocalJudgeSection;
 use super::modes::{ModeLine, Modes};
 use super::suggest::with_suggestion;
 use super::values::{named, one_of};
-use super::{Disclosure, Policy, PostureTable, TreatmentEntry};
+use super::{Disclosure, Policy, PostureTable};
 use crate::model::{Method, Posture};
 use lines::{DestinationLines, DisclosureLines, HarmlessLine, MaskLines, RecordLines, ToolLines, TreatmentLine};
 
@@ -275,7 +275,6 @@ impl PolicyFile {
         Ok(Policy {
             name: self.name.unwrap_or_else(|| "unnamed".to_owned()),
             version,
-            looks_for_people: treatments.iter().any(TreatmentEntry::names_people),
             treatments,
             harmless,
             everyday: self.everyday.build().map_err(|(key, why)| at(&key, why))?,

@@ -62,8 +62,6 @@ pub struct Policy {
     pub version: String,
     /// What is made of findings: the first entry that fits decides.
     treatments: Vec<TreatmentEntry>,
-    /// Whether people and postal addresses are looked for by their form alone: where a treatment names these rules.
-    pub looks_for_people: bool,
     /// What needs no judge when nothing was seen in it.
     harmless: Vec<HarmlessEntry>,
     /// What an agent does all day.

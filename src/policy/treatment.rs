@@ -35,16 +35,7 @@ pub enum DataFlow {
     Internal,
 }
 
-/// The rules that hide people. People known by their form alone are wrong too often to be evidence, and looked
-/// for only where somebody wants them masked.
-const OF_PEOPLE: [&str; 2] = ["personal_data.person", "personal_data.postal_address"];
-
 impl TreatmentEntry {
-    /// Whether it names the rules about people.
-    pub(super) fn names_people(&self) -> bool {
-        OF_PEOPLE.iter().any(|rule| self.rules.matches(rule))
-    }
-
     fn fits(&self, finding: &Finding, step: &Step, flow: DataFlow) -> bool {
         let origin = finding
             .content

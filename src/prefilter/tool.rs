@@ -20,8 +20,6 @@ rule_keys! {
         LookAlike = "look_alike",
         Undeclared = "undeclared",
         UnknownArgument = "unknown_argument",
-        MissingArgument = "missing_argument",
-        ArgumentType = "argument_type",
         DuplicateArgument = "duplicate_argument",
         UnreadableArguments = "unreadable_arguments",
     }
@@ -89,14 +87,7 @@ impl Prefilter for Tool {
         match definition {
             Some(definition) => {
                 for (misfit, pointer, explanation) in arguments::misfits(call, definition) {
-                    let finding = match pointer {
-                        Some(pointer) => self.rules.rule(misfit).on_step(pointer, explanation),
-                        None => Finding {
-                            explanation,
-                            ..self.on_name(misfit, step, call)
-                        },
-                    };
-                    found.push(finding);
+                    found.push(self.rules.rule(misfit).on_step(pointer, explanation));
                 }
             }
             None => self.screen_undeclared(step, call, declared, policy, found),

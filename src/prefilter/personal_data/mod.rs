@@ -12,7 +12,6 @@ mod labelled;
 mod names;
 mod national;
 mod numbers;
-mod people;
 mod phones;
 mod tokens;
 mod values;
@@ -172,7 +171,7 @@ impl Prefilter for PersonalData {
     }
 
     fn words(&self) -> Vec<Word> {
-        people::words().chain(names::words()).collect()
+        names::words()
     }
 
     fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
@@ -193,11 +192,7 @@ impl Prefilter for PersonalData {
             if view.kinds().has(ByteClasses::DIGIT) {
                 subject.context.work(Work::Digit, view.text().len());
             }
-            let sought = Sought {
-                name: &name,
-                people: subject.policy.looks_for_people,
-            };
-            let mut hits = hits(view.text(), view.kinds(), subject.hits(view), sought);
+            let mut hits = hits(view.text(), view.kinds(), subject.hits(view), &name);
             if view.view() == View::Raw {
                 hits.extend(by_name(subject, &name));
                 hits = best(hits);
@@ -217,40 +212,18 @@ impl Prefilter for PersonalData {
     }
 }
 
-/// What is looked for in a text.
-#[derive(Clone, Copy)]
-struct Sought<'n> {
-    /// The name under which it stands, in plain words.
-    name: &'n str,
-    /// Whether people count that are known by their form alone.
-    people: bool,
-}
-
-/// Everything personal in a text, in its order, without overlaps.
-fn hits(text: &str, kinds: ByteClasses, words: impl Iterator<Item = KeywordHit>, sought: Sought<'_>) -> Vec<Hit> {
-    /// The words before people's names come first.
-    static PEOPLE: LazyLock<usize> = LazyLock::new(|| people::words().count());
+/// Everything personal in a text that stands under this name, in plain words; in its order, without overlaps.
+fn hits(text: &str, kinds: ByteClasses, words: impl Iterator<Item = KeywordHit>, name: &str) -> Vec<Hit> {
     let mut hits = Vec::new();
-    let mut people = Vec::new();
-    let words = words.filter_map(|seen| match seen.word.checked_sub(*PEOPLE) {
-        Some(word) => Some(KeywordHit { word, ..seen }),
-        None => {
-            if sought.people {
-                people::find(text, seen.word, seen.span.start, seen.span.end, &mut people);
-            }
-            None
-        }
-    });
     labelled::find(text, words, &mut hits);
-    hits.append(&mut people);
     if kinds.has(ByteClasses::AT) {
         addresses::emails(text, &mut hits);
     }
     if kinds.has(ByteClasses::DIGIT) {
         let digits = Digits(text.as_bytes());
-        addresses::ips(text, digits, sought.name, &mut hits);
-        numbers::find(text, sought.name, &mut hits);
-        tokens::find(text, digits, sought.name, &mut hits);
+        addresses::ips(text, digits, name, &mut hits);
+        numbers::find(text, name, &mut hits);
+        tokens::find(text, digits, name, &mut hits);
     }
     let hits = best(hits);
     if hits.len() > MAX_HITS {

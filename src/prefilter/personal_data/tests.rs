@@ -32,18 +32,6 @@ fn every_rule_fires_on_its_examples_and_is_silent_on_its_twins() {
     assert!(wrong.is_empty(), "{}\n{}", wrong.len(), wrong.join("\n"));
 }
 
-#[test]
-fn people_known_by_their_form_alone_are_looked_for_where_a_policy_names_the_rule() {
-    let text = "Dear Nina Falk, we moved to 350 Fifth Avenue, New York.";
-    let rules = |policy: &str| {
-        let policy = Policy::profile(policy).unwrap();
-        let found = testing::seen_under(&*PERSONAL, Origin::ToolOutput, text, &policy);
-        found.into_iter().map(|finding| finding.rule).collect::<Vec<_>>()
-    };
-    assert_eq!(rules("default"), Vec::<String>::new());
-    assert_eq!(rules("redact"), ["personal_data.person"]);
-}
-
 fn spans(text: &str) -> Vec<(String, String)> {
     testing::seen(&*PERSONAL, Origin::ToolOutput, text)
         .into_iter()
