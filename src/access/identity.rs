@@ -39,6 +39,9 @@ pub enum TokenFault {
     /// It is no JWT, or too long.
     #[error("expected a signed JWT")]
     Malformed,
+    /// It is of another type: a logout token, a security event.
+    #[error("its `typ` is not that of an access token")]
+    Type,
     /// Its algorithm is not allowed, or not that of its key.
     #[error("its algorithm is not allowed")]
     Algorithm,

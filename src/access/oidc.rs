@@ -46,6 +46,9 @@ impl Issuer {
         if header.crit.is_some() {
             return Err(Denied::Token(TokenFault::Malformed));
         }
+        if !header.typ.as_deref().is_none_or(is_of_access) {
+            return Err(Denied::Token(TokenFault::Type));
+        }
         if !self.settings.algorithms.contains(&header.alg) {
             return Err(Denied::Token(TokenFault::Algorithm));
         }
@@ -64,6 +67,13 @@ impl Issuer {
         let claims = verified.map_err(|error| Denied::Token(fault(&error)))?.claims;
         claims::identity(&self.settings, &claims).map_err(Denied::Token)
     }
+}
+
+/// Whether a token of this type may be an access token: `at+jwt` (RFC 9068, section 2.1), or `JWT`, as most issuers say of every token.
+/// Types that say more (`logout+jwt`, `secevent+jwt`, `dpop+jwt`) are of something else (RFC 8725, section 3.11).
+fn is_of_access(of_type: &str) -> bool {
+    let lower = of_type.to_ascii_lowercase();
+    matches!(lower.strip_prefix("application/").unwrap_or(&lower), "jwt" | "at+jwt")
 }
 
 /// The issuer that a token names; nothing is verified.

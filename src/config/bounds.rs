@@ -70,6 +70,7 @@ pub(super) const LOCAL_MODES: Names<local::Mode> = &[
 pub(super) const SIDES: Names<wire::Side> = &[("client", wire::Side::Client), ("server", wire::Side::Server)];
 pub(super) const OTHER_ORGANISATION: Names<OtherOrganisation> = &[
     ("refuse", OtherOrganisation::Refuse),
+    ("deny", OtherOrganisation::Deny),
     ("ignore", OtherOrganisation::Ignore),
 ];
 pub(super) const ON_DECISION_FAILURE: Names<OnDecisionFailure> = &[

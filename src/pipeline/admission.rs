@@ -15,6 +15,16 @@ pub struct Admitted {
     pub(super) caller: Caller,
     pub(super) organisation: Arc<Organisation>,
     pub(super) level: Level,
+    pub(super) claim: Claim,
+}
+
+/// Of which organisation a step says that it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Claim {
+    /// That of its credential, or none.
+    Own,
+    /// Another one: it is denied.
+    Another,
 }
 
 impl Admitted {
@@ -51,6 +61,12 @@ impl Admitted {
             self.level = Level::Configured(mode);
         }
         self
+    }
+
+    /// The same for a step with this claim.
+    #[must_use]
+    pub fn claiming(self, claim: Claim) -> Self {
+        Self { claim, ..self }
     }
 
     /// The same where nobody enforces the verdict: it is told as if it were enforced.
@@ -108,6 +124,7 @@ impl Guardian {
                 Purpose::Measuring => Level::Plain,
             },
             organisation,
+            claim: Claim::Own,
         })
     }
 }

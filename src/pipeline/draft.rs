@@ -93,6 +93,13 @@ impl Draft {
         Self::of_rules(Decision::Deny, method, codes, reasoning.to_owned())
     }
 
+    /// A denial because the step says that it is of another organisation than its credential.
+    pub(super) fn claims_another(method: Method) -> Self {
+        let reasoning = "The step names another organisation that is served here than the one of its credential.";
+        let codes = vec![ReasonCode::PolicyViolation];
+        Self::of_rules(Decision::Deny, method, codes, reasoning.to_owned())
+    }
+
     /// The same draft, turned into a denial because a modification could not be made.
     pub(super) fn refuse_modification(mut self, method: Method, why: &str) -> Self {
         self.decision = Decision::Deny;

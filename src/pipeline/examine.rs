@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use super::Claim;
 use super::alone::Alone;
 use super::draft::Draft;
 use super::examiner::Examiner;
@@ -124,6 +125,7 @@ impl Examiner {
         let settled = screened.settled(self.policy());
         let cleared = match (settled, incomplete) {
             (Some(draft), _) if draft.decision == Decision::Deny => Err(Box::new(draft)),
+            (..) if self.claim == Claim::Another => Err(Box::new(Draft::claims_another(screened.method()))),
             (_, SessionIncomplete::Deny) => Err(Box::new(Draft::session_incomplete(screened.method()))),
             (Some(draft), _) if beside != Beside::ModelFirst => Err(Box::new(draft)),
             (Some(_) | None, _) => {

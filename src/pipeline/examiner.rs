@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::Organisation;
+use super::{Claim, Organisation};
 use crate::learning::{Learning, Live};
 use crate::local::Scorer;
 use crate::model::{Caller, Enforcement};
@@ -45,6 +45,8 @@ pub(super) struct Examiner {
     pub(super) caller: Caller,
     /// What is done with its verdicts.
     pub(super) level: Level,
+    /// Of which organisation the step says that it is.
+    pub(super) claim: Claim,
     /// The trained scorer of the local judge, where there is one.
     pub(super) scorer: Option<Scorer>,
     /// The learning of the organisation, where it learns.

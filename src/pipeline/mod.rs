@@ -60,7 +60,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::time::Instant;
 use tracing::Instrument;
 
-pub use admission::{Admitted, Refused};
+pub use admission::{Admitted, Claim, Refused};
 pub use examine::Shown;
 pub use organisation::{Organisation, Organisations};
 pub use recall::Line;
@@ -364,6 +364,7 @@ impl Guardian {
             organisation: Arc::clone(&admitted.organisation),
             caller: admitted.caller.clone(),
             level: admitted.level,
+            claim: admitted.claim,
             scorer: self.scorer.clone(),
             learner: self.learner(&admitted.organisation),
             settled_locally: Arc::clone(&self.settled_locally),

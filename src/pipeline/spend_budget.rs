@@ -146,6 +146,7 @@ mod tests {
                 enforcement: Enforcement::Enforce,
             }),
             level: Level::Configured(Enforcement::Enforce),
+            claim: crate::pipeline::Claim::Own,
         };
         let budget = CallerBudget::new(limits, admitted, Instant::now() + deadline);
         budget.reserve(Charge::default()).await.map_err(|failure| failure.code)

@@ -3,6 +3,7 @@
 
 use super::{OtherOrganisation, Refusal, Shared};
 use crate::model::{Caller, OrganisationId, Step};
+use crate::pipeline::Claim;
 
 /// Where a step names the organisation of its user (AOS 3.10), and an ACS envelope its tenant.
 const PLACES: [&str; 5] = [
@@ -13,12 +14,8 @@ const PLACES: [&str; 5] = [
     "/params/tenant_id",
 ];
 
-/// Refuses a step that names another organisation that is served here.
-pub(super) fn check(shared: &Shared, caller: &Caller, step: &Step) -> Result<(), Refusal> {
-    match shared.settings.other_organisation {
-        OtherOrganisation::Ignore => return Ok(()),
-        OtherOrganisation::Refuse => {}
-    }
+/// Refuses a step that names another organisation that is served here, or answers that it has to be denied.
+pub(super) fn check(shared: &Shared, caller: &Caller, step: &Step) -> Result<Claim, Refusal> {
     let claims = step
         .contents
         .iter()
@@ -26,8 +23,9 @@ pub(super) fn check(shared: &Shared, caller: &Caller, step: &Step) -> Result<(),
     let another =
         |text: &str| text != caller.organisation.as_str() && shared.guardian.serves(&OrganisationId::new(text));
     let mut claims = claims.map(|content| content.text.trim());
-    if claims.any(another) {
-        return Err(Refusal::ClaimsAnother);
+    match shared.settings.other_organisation {
+        OtherOrganisation::Refuse if claims.any(another) => Err(Refusal::ClaimsAnother),
+        OtherOrganisation::Deny if claims.any(another) => Ok(Claim::Another),
+        OtherOrganisation::Ignore | OtherOrganisation::Refuse | OtherOrganisation::Deny => Ok(Claim::Own),
     }
-    Ok(())
 }

@@ -70,6 +70,8 @@ pub enum PlainHttp {
 pub enum OtherOrganisation {
     /// It is refused (403), where that organisation is served here.
     Refuse,
+    /// It is denied, by a verdict with a record, where that organisation is served here.
+    Deny,
     /// It is a step of its credential's organisation, whatever it says.
     Ignore,
 }

@@ -176,12 +176,13 @@ async fn answer_item(
 
 /// Admits a step of this caller: it counts from here on.
 pub(super) async fn admitted(shared: &Shared, caller: &Caller, step: &Step) -> Result<Admitted, Refusal> {
-    claims::check(shared, caller, step)?;
-    shared.guardian.admit(caller).await.map_err(|refused| match refused {
+    let claim = claims::check(shared, caller, step)?;
+    let admitted = shared.guardian.admit(caller).await.map_err(|refused| match refused {
         pipeline::Refused::UnknownOrganisation => Refusal::OrganisationGone,
         pipeline::Refused::Unrecorded => Refusal::Unrecorded,
         pipeline::Refused::LimitReached { retry_after } => Refusal::LimitReached(retry_after),
-    })
+    })?;
+    Ok(admitted.claiming(claim))
 }
 
 /// Decides about a step; `encode` writes the answer, which is none where the record could not be written.

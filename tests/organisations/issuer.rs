@@ -125,6 +125,13 @@ impl Issuer {
         self.sign(&self.claims(organisation))
     }
 
+    /// A token of this type.
+    pub(crate) fn of_type(&self, of_type: Option<&str>) -> String {
+        let state = self.state.lock().unwrap();
+        let (id, key) = &state.keys[0];
+        typed(&self.claims("acme"), Some(id), key, of_type)
+    }
+
     pub(crate) fn sign(&self, claims: &Value) -> String {
         let state = self.state.lock().unwrap();
         let (id, key) = &state.keys[0];
@@ -134,8 +141,14 @@ impl Issuer {
 
 /// A token that this key signs.
 pub(crate) fn signed(claims: &Value, id: Option<&str>, key: &KeyPair) -> String {
+    typed(claims, id, key, Some("JWT"))
+}
+
+/// The same of this type.
+pub(crate) fn typed(claims: &Value, id: Option<&str>, key: &KeyPair, of_type: Option<&str>) -> String {
     let header = Header {
         kid: id.map(str::to_owned),
+        typ: of_type.map(str::to_owned),
         ..Header::new(Algorithm::ES256)
     };
     jsonwebtoken::encode(&header, claims, &EncodingKey::from_ec_der(&key.serialize_der())).unwrap()

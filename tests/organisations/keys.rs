@@ -4,13 +4,17 @@ use crate::hash;
 use crate::support::{TestGuardian, user_message};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_names_another_organisation_is_refused_unless_that_is_ignored() {
+async fn a_body_that_names_another_organisation_is_refused_denied_or_ignored() {
     let two = format!(
         "[[organisations]]\nid = \"acme\"\napi_keys = [\"sha256:{}\"]\n[[organisations]]\nid = \"globex\"\napi_keys = [\"sha256:{}\"]\n",
         hash("acme-key-0123456789"),
         hash("globex-key-0123456789")
     );
-    for (policy, refused) in [("", true), ("other_organisation = \"ignore\"\n", false)] {
+    for (policy, status_of_another, is_denied) in [
+        ("", 403, false),
+        ("other_organisation = \"deny\"\n", 200, true),
+        ("other_organisation = \"ignore\"\n", 200, false),
+    ] {
         let guardian = TestGuardian::with(&format!("{policy}{two}")).await;
         for (place, name, value, another) in [
             ("user", "id", "globex", true),
@@ -21,10 +25,18 @@ async fn a_body_that_names_another_organisation_is_refused_unless_that_is_ignore
             let mut request = user_message("hello");
             request["params"]["context"][place] = serde_json::json!({"id": "u", "organization": {name: value}});
             let reply = guardian.post_as("acme-key-0123456789", &request).await;
-            let status = if refused && another { 403 } else { 200 };
+            let status = if another { status_of_another } else { 200 };
             assert_eq!(reply.status, status, "{policy} {place} {name} {value}: {reply:?}");
+            if status == 200 {
+                let told = reply
+                    .json
+                    .to_string()
+                    .contains("names another organisation that is served here");
+                assert_eq!(told, another && is_denied, "{policy} {place} {name} {value}: {reply:?}");
+                assert!(!told || reply.decision() == "deny", "{reply:?}");
+            }
         }
-        let accepted = if refused { 2 } else { 4 };
+        let accepted = if status_of_another == 403 { 2 } else { 4 };
         let records = guardian.records(accepted).await;
         assert!(
             records.iter().all(|record| record["organisation"] == "acme"),

@@ -210,6 +210,35 @@ async fn tokens_that_are_wrong_in_one_thing_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn only_what_may_be_an_access_token_by_its_type_is_one() {
+    let issuer = Issuer::start().await;
+    let guardian = TestGuardian::with(&issuer.trusted("")).await;
+    for (of_type, is_accepted) in [
+        (None, true),
+        (Some("JWT"), true),
+        (Some("at+jwt"), true),
+        (Some("application/AT+JWT"), true),
+        (Some("logout+jwt"), false),
+        (Some("secevent+jwt"), false),
+        (Some("dpop+jwt"), false),
+        (Some("application/"), false),
+        (Some(""), false),
+    ] {
+        let reply = guardian.post_as(&issuer.of_type(of_type), &user_message("hello")).await;
+        assert_eq!(
+            reply.status,
+            if is_accepted { 200 } else { 401 },
+            "{of_type:?}: {reply:?}"
+        );
+        assert!(
+            is_accepted || told(&reply).contains("`typ`"),
+            "{of_type:?}: {}",
+            told(&reply)
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn scopes_of_a_token_say_what_it_may_do() {
     let issuer = Issuer::start().await;
     let guardian =
