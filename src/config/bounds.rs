@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::ConfigError;
 use crate::access::{self, Scope};
-use crate::gateway::{ClientAuth, DenyStyle, Direction, OnDeny, PROTOCOLS, StreamMode};
+use crate::gateway::{Direction, OnDeny, PROTOCOLS, StreamMode};
 use crate::model::{Enforcement, Posture};
 use crate::server::{OnDecisionFailure, OtherOrganisation};
 use crate::telemetry::{LogFormat, otlp};
@@ -41,9 +41,7 @@ pub(super) type Names<T> = &'static [(&'static str, T)];
 
 pub(super) const DIRECTIONS: Names<Direction> = &[("egress", Direction::Egress), ("ingress", Direction::Ingress)];
 pub(super) const STREAM_MODES: Names<StreamMode> = &[("hold", StreamMode::Hold), ("flow", StreamMode::Flow)];
-pub(super) const DENY_STYLES: Names<DenyStyle> = &[("error", DenyStyle::Error), ("task", DenyStyle::Task)];
 pub(super) const ON_DENY: Names<OnDeny> = &[("replace", OnDeny::Replace), ("continue", OnDeny::Continue)];
-pub(super) const CLIENT_AUTHS: Names<ClientAuth> = &[("key", ClientAuth::Key), ("oauth2", ClientAuth::OAuth2)];
 pub(super) const ENFORCEMENTS: Names<Enforcement> =
     &[("enforce", Enforcement::Enforce), ("observe", Enforcement::Observe)];
 pub(super) const POSTURES: Names<Posture> = &[
@@ -58,7 +56,6 @@ pub(super) const UNUSABLE: Names<judge::UnusableAnswers> = &[
 pub(super) const REASONING: Names<judge::AgentReasoning> = &[
     ("shown", judge::AgentReasoning::Shown),
     ("withheld", judge::AgentReasoning::Withheld),
-    ("both", judge::AgentReasoning::Both),
 ];
 pub(super) const ALARMS: Names<selftest::OnAlarm> =
     &[("log", selftest::OnAlarm::Log), ("deny", selftest::OnAlarm::Deny)];
@@ -118,8 +115,6 @@ fn endpoint() -> Vec<(&'static str, Said)> {
         ("temperature", Between(0, 2)),
         ("price_in", Between(0, 1_000_000)),
         ("price_out", Between(0, 1_000_000)),
-        ("requests_per_minute", Positive),
-        ("tokens_per_minute", Positive),
     ]
 }
 
@@ -133,14 +128,10 @@ fn judging() -> Vec<(&'static str, Said)> {
         ("judge.agent_reasoning", named(REASONING)),
         ("judge.unusable_answers", named(UNUSABLE)),
         ("judge.max_in_flight", Between(1, 100_000)),
-        ("judge.hedge_after_ms", Between(1, TEN_MINUTES)),
         ("judge.canaries", Needs(&["every_minutes"])),
         ("judge.canaries.every_minutes", Between(1, 10_080)),
         ("judge.canaries.min_right", Between(0, 1)),
         ("judge.canaries.on_alarm", named(ALARMS)),
-        ("judge.breaker.faults", Between(1, 64)),
-        ("judge.breaker.rest_ms", Between(1, TEN_MINUTES)),
-        ("judge.breaker.longest_rest_ms", Between(1, TEN_MINUTES)),
         ("local_judge.mode", named(LOCAL_MODES)),
         ("local_judge.audit_share", Between(0, 1)),
         ("organisations", Needs(&["id"])),
@@ -227,15 +218,32 @@ fn gateways() -> Vec<(&'static str, Said)> {
         ("gateways.direction", named(DIRECTIONS)),
         ("gateways.stream_mode", named(STREAM_MODES)),
         ("gateways.hold_bytes", Between(1, 16 << 20)),
-        ("gateways.deny_style", named(DENY_STYLES)),
         ("gateways.on_deny", named(ON_DENY)),
-        ("gateways.client_auth", named(CLIENT_AUTHS)),
         ("gateways.upstream_timeout_ms", Between(100, 86_400_000)),
         ("gateways.max_message_bytes", Between(1_024, 64 << 20)),
         ("gateways.max_in_flight", Between(1, 100_000)),
         ("gateways.oauth2", Needs(&["token_url", "client_id", "client_secret"])),
     ]
 }
+
+/// Keys that earlier versions had, and what is there instead.
+const REMOVED: &[(&str, &str)] = &[
+    ("judge.hedge_after_ms", "one endpoint is asked at a time"),
+    (
+        "judge.breaker",
+        "its figures are fixed: ten faults, one to thirty seconds",
+    ),
+    ("judge.requests_per_minute", LIMITED),
+    ("judge.tokens_per_minute", LIMITED),
+    ("judge.endpoints.requests_per_minute", LIMITED),
+    ("judge.endpoints.tokens_per_minute", LIMITED),
+    ("judge.first.requests_per_minute", LIMITED),
+    ("judge.first.tokens_per_minute", LIMITED),
+    ("gateways.deny_style", "refusals are errors"),
+    ("gateways.client_auth", "callers show one of `client_keys`"),
+    ("gateways.push_hosts", "push notifications do not pass through gateways"),
+];
+const LIMITED: &str = "an endpoint that refuses is asked again later; `[limits]` bounds the calls of the judge";
 
 impl Said {
     /// Why a value is none of those that are meant; what is said of names and of needed keys is for the readers, which know more.
@@ -255,12 +263,25 @@ impl Said {
     }
 }
 
-/// Checks each number of a file.
+/// Checks each number of a file, and that no key of it was removed.
 ///
 /// # Errors
 ///
-/// The first that is out of its bounds, with its key.
+/// The first that is out of its bounds or was removed, with its key.
 pub(super) fn check(file: &str, read: &toml::Table) -> Result<(), ConfigError> {
+    for (path, instead) in REMOVED {
+        let names: Vec<&str> = path.split('.').collect();
+        let mut found = Vec::new();
+        each(read, &names, String::new(), &mut found);
+        if let Some((key, _)) = found.into_iter().next() {
+            let why = format!("was removed ({instead}): take it out");
+            return Err(ConfigError::Invalid {
+                file: file.to_owned(),
+                key,
+                why,
+            });
+        }
+    }
     for (path, said) in said() {
         let names: Vec<&str> = path.split('.').collect();
         let mut found = Vec::new();

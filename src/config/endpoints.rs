@@ -1,12 +1,11 @@
 //! The judge's endpoints: `[judge]` describes the first, each `[[judge.endpoints]]` a further one.
 
-use std::num::NonZeroU32;
 use std::time::Duration;
 
 use secrecy::SecretString;
 
 use super::ConfigError;
-use super::file::{BreakerSection, EndpointSection, JudgeSection};
+use super::file::{EndpointSection, JudgeSection};
 use super::settings::{Reader, WhoseKey};
 use crate::llm;
 
@@ -30,8 +29,7 @@ impl Reader<'_> {
         }
         Ok(llm::ChainSettings {
             endpoints,
-            hedge_after: section.hedge_after_ms.map(Duration::from_millis),
-            breaker: self.breaker(&section.breaker)?,
+            breaker: llm::BreakerSettings::default(),
         })
     }
 
@@ -72,10 +70,6 @@ impl Reader<'_> {
             per_million_in: section.price_in.unwrap_or_default(),
             per_million_out: section.price_out.unwrap_or_default(),
         };
-        llm.rates = llm::Rates {
-            requests_per_minute: section.requests_per_minute.and_then(NonZeroU32::new),
-            tokens_per_minute: section.tokens_per_minute.and_then(NonZeroU32::new),
-        };
         llm.ca = self.bytes_of(section.ca_file.as_deref(), &key("ca_file"))?;
         llm.proxy = match section.proxy.as_deref() {
             None => llm::Proxy::Environment,
@@ -100,23 +94,5 @@ impl Reader<'_> {
             (_, Some(_)) => Err(self.wrong(&key("api_version"), "is only for `api = \"azure\"`; leave it out")),
             (_, None) => Ok(llm::Api::OpenAi),
         }
-    }
-
-    fn breaker(&self, section: &BreakerSection) -> Result<llm::BreakerSettings, ConfigError> {
-        let defaults = llm::BreakerSettings::default();
-        let rest = section.rest_ms.map_or(defaults.rest, Duration::from_millis);
-        let longest_rest = section.longest_rest_ms;
-        let longest_rest = longest_rest.map_or(defaults.longest_rest.max(rest), Duration::from_millis);
-        if longest_rest < rest {
-            return Err(self.wrong(
-                "judge.breaker.longest_rest_ms",
-                format!("expected at least `rest_ms`, which is {}", rest.as_millis()),
-            ));
-        }
-        Ok(llm::BreakerSettings {
-            faults: section.faults.unwrap_or(defaults.faults),
-            rest,
-            longest_rest,
-        })
     }
 }

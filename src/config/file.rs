@@ -49,8 +49,6 @@ pub(super) struct JudgeSection {
     pub(super) agent_reasoning: Option<String>,
     pub(super) unusable_answers: Option<String>,
     pub(super) max_in_flight: Option<usize>,
-    pub(super) hedge_after_ms: Option<u64>,
-    pub(super) breaker: BreakerSection,
     pub(super) endpoints: Vec<EndpointSection>,
     pub(super) first: Option<EndpointSection>,
     // What `EndpointSection` has as well: serde cannot refuse unknown keys of a section that is flattened into another.
@@ -68,8 +66,6 @@ pub(super) struct JudgeSection {
     pub(super) canaries: Option<CanarySection>,
     pub(super) price_in: Option<f64>,
     pub(super) price_out: Option<f64>,
-    pub(super) requests_per_minute: Option<u32>,
-    pub(super) tokens_per_minute: Option<u32>,
     pub(super) ca_file: Option<String>,
     pub(super) proxy: Option<String>,
 }
@@ -94,8 +90,6 @@ impl JudgeSection {
             headers: self.headers.clone(),
             price_in: self.price_in,
             price_out: self.price_out,
-            requests_per_minute: self.requests_per_minute,
-            tokens_per_minute: self.tokens_per_minute,
             ca_file: self.ca_file.clone(),
             proxy: self.proxy.clone(),
         })
@@ -119,8 +113,6 @@ pub(super) struct EndpointSection {
     pub(super) headers: BTreeMap<String, String>,
     pub(super) price_in: Option<f64>,
     pub(super) price_out: Option<f64>,
-    pub(super) requests_per_minute: Option<u32>,
-    pub(super) tokens_per_minute: Option<u32>,
     pub(super) ca_file: Option<String>,
     pub(super) proxy: Option<String>,
 }
@@ -151,14 +143,6 @@ pub(super) struct CanarySection {
     pub(super) every_minutes: Option<u64>,
     pub(super) min_right: Option<f64>,
     pub(super) on_alarm: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct BreakerSection {
-    pub(super) faults: Option<usize>,
-    pub(super) rest_ms: Option<u64>,
-    pub(super) longest_rest_ms: Option<u64>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -418,12 +402,10 @@ pub(super) struct GatewaySection {
     pub(super) mode: Option<String>,
     pub(super) stream_mode: Option<String>,
     pub(super) hold_bytes: Option<usize>,
-    pub(super) deny_style: Option<String>,
     pub(super) on_deny: Option<String>,
     pub(super) public_url: Option<String>,
     pub(super) organisation: Option<String>,
     pub(super) client_keys: Option<Vec<String>>,
-    pub(super) client_auth: Option<String>,
     pub(super) client_tokens: Option<bool>,
     pub(super) allow_unauthenticated: bool,
     pub(super) oauth2: Option<GatewayOAuth2Section>,
@@ -435,7 +417,6 @@ pub(super) struct GatewaySection {
     pub(super) upstream_timeout_ms: Option<u64>,
     pub(super) max_message_bytes: Option<usize>,
     pub(super) max_in_flight: Option<usize>,
-    pub(super) push_hosts: Vec<String>,
     pub(super) tools_file: Option<String>,
 }
 
@@ -461,8 +442,7 @@ impl ConfigFile {
             file: file.to_owned(),
             why: crate::policy::with_suggestion(&error.to_string()),
         };
-        let read = toml::from_str(text).map_err(malformed)?;
         bounds::check(file, &toml::from_str(text).map_err(malformed)?)?;
-        Ok(read)
+        toml::from_str(text).map_err(malformed)
     }
 }

@@ -10,8 +10,7 @@ use super::file::GatewaySection;
 use super::settings::Reader;
 use super::{ConfigError, WhoseKey, bounds};
 use crate::gateway::{
-    Callable, ClientAuth, ClientCredentials, DenyStyle, Direction, Listen, OnDeny, PROTOCOLS, Protocol, RemoteGuardian,
-    Settings, StreamMode,
+    ClientCredentials, Direction, Listen, OnDeny, PROTOCOLS, Protocol, RemoteGuardian, Settings, StreamMode,
 };
 use crate::model::OrganisationId;
 use crate::{pipeline, server};
@@ -121,7 +120,6 @@ impl One<'_> {
             mode: self.reader.mode(&self.key("mode"), section.mode.as_deref())?,
             stream_mode: self.stream_mode(protocol)?,
             hold_bytes: section.hold_bytes.unwrap_or(64 * 1024),
-            deny_style: self.deny_style(protocol)?,
             on_deny: self.on_deny(protocol)?,
 
             scheme: "http",
@@ -132,7 +130,6 @@ impl One<'_> {
                 .transpose()?,
             organisation: self.organisation(organisations)?,
             client_keys: self.client_keys()?,
-            client_auth: self.client_auth(protocol)?,
             client_tokens: section.client_tokens,
             allow_unauthenticated: section.allow_unauthenticated,
             headers,
@@ -146,9 +143,6 @@ impl One<'_> {
             max_depth,
             max_in_flight: section.max_in_flight.unwrap_or(2_048),
             tools_file: section.tools_file.as_deref().map(|path| self.reader.path(path)),
-            callable: Callable {
-                hosts: section.push_hosts.clone(),
-            },
         })
     }
 
@@ -269,50 +263,12 @@ impl One<'_> {
         })
     }
 
-    fn deny_style(&self, protocol: &Protocol) -> Result<DenyStyle, ConfigError> {
-        let style = self.reader.named(
-            &self.key("deny_style"),
-            self.section.deny_style.as_deref(),
-            bounds::DENY_STYLES,
-        )?;
-        match (style.unwrap_or(DenyStyle::Error), protocol.denies_as_task) {
-            (DenyStyle::Task, false) => Err(self.wrong(
-                "deny_style",
-                "`task` is for `a2a` and `agent-protocol`; AgentVault's clients show errors",
-            )),
-            (style, _) => Ok(style),
-        }
-    }
-
     fn on_deny(&self, protocol: &Protocol) -> Result<OnDeny, ConfigError> {
         match &self.section.on_deny {
             Some(_) if !protocol.is_model => Err(self.wrong("on_deny", "is for `openai` and `anthropic`")),
             Some(text) => self.reader.one_of(&self.key("on_deny"), text, bounds::ON_DENY),
             None => Ok(OnDeny::Replace),
         }
-    }
-
-    fn client_auth(&self, protocol: &Protocol) -> Result<ClientAuth, ConfigError> {
-        let auth = self
-            .reader
-            .named(
-                &self.key("client_auth"),
-                self.section.client_auth.as_deref(),
-                bounds::CLIENT_AUTHS,
-            )?
-            .unwrap_or(ClientAuth::Key);
-        let why = match auth {
-            ClientAuth::Key => return Ok(auth),
-            ClientAuth::OAuth2 if !protocol.gives_tokens => "`oauth2` is for `agentvault`",
-            ClientAuth::OAuth2 if self.section.client_keys.is_none() => {
-                "tokens are given out for keys: give `client_keys` too"
-            }
-            ClientAuth::OAuth2 if self.section.pass_auth == Some(true) => {
-                "the gateway's own tokens would go on to the agent: leave `pass_auth` out"
-            }
-            ClientAuth::OAuth2 => return Ok(auth),
-        };
-        Err(self.wrong("client_auth", why))
     }
 
     /// What the gateway shows to get tokens for the agent behind it.

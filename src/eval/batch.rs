@@ -11,7 +11,7 @@ mod questions;
 
 use uuid::Uuid;
 
-pub use answers::{BatchAnswers, BatchError, Stale};
+pub use answers::{BatchAnswers, Stale};
 pub(super) use questions::CaseQuestions;
 pub use questions::{BatchQuestions, Written};
 

@@ -8,19 +8,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{history, shown};
+use super::{EvalError, history, shown};
 use crate::model::ReasonCode;
-
-/// Why a label cannot be put into a line.
-#[derive(Debug, thiserror::Error)]
-pub enum LabelError {
-    /// The line is no JSON.
-    #[error("expected one JSON object a line: {0}")]
-    NotJson(#[from] serde_json::Error),
-    /// What should be labelled is not there.
-    #[error("expected `steps` with a step {0}, or `request`")]
-    NoStep(usize),
-}
 
 /// A step whose label is missing, or of which somebody was not sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,8 +149,8 @@ struct Objects<'a> {
 /// # Errors
 ///
 /// When the line holds no such step.
-pub fn labelled(line: &str, step: Option<usize>, deny: Option<Option<ReasonCode>>) -> Result<String, LabelError> {
-    let objects: Objects<'_> = serde_json::from_str(line)?;
+pub fn labelled(line: &str, step: Option<usize>, deny: Option<Option<ReasonCode>>) -> Result<String, EvalError> {
+    let objects: Objects<'_> = serde_json::from_str(line).map_err(not_json)?;
     let decision = if deny.is_some() { "deny" } else { "allow" };
     let codes: Option<Vec<&str>> = match &deny {
         Some(Some(code)) => Some(vec![code.as_str()]),
@@ -195,13 +184,20 @@ pub fn labelled(line: &str, step: Option<usize>, deny: Option<Option<ReasonCode>
             let values = values.into_iter().map(|(name, value)| (name.to_owned(), value));
             put(line, line.trim(), &[("expected", values.collect())])
         }
-        (None, Some(at)) => Err(LabelError::NoStep(at + 1)),
+        (None, Some(at)) => Err(EvalError(format!(
+            "expected `steps` with a step {}, or `request`",
+            at + 1
+        ))),
     }
 }
 
+fn not_json(why: serde_json::Error) -> EvalError {
+    EvalError(format!("expected one JSON object a line: {why}"))
+}
+
 /// Puts members into an object that stands in a line: over the values that are there, the others in front.
-fn put(line: &str, object: &str, values: &[(&str, Value)]) -> Result<String, LabelError> {
-    let members: BTreeMap<String, &RawValue> = serde_json::from_str(object)?;
+fn put(line: &str, object: &str, values: &[(&str, Value)]) -> Result<String, EvalError> {
+    let members: BTreeMap<String, &RawValue> = serde_json::from_str(object).map_err(not_json)?;
     let place = |part: &str| {
         let start = part.as_ptr().addr().saturating_sub(line.as_ptr().addr());
         start..start + part.len()

@@ -7,12 +7,13 @@
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::EvalError;
 use crate::judge::{JudgeFailure, Question, Recorder};
 use crate::llm::{self, Failure, Reply};
 
@@ -20,29 +21,6 @@ use crate::llm::{self, Failure, Reply};
 pub(super) const MISS: &str = "replay_miss";
 /// The diagnostic that says that the recorded call had failed.
 const FAILED: &str = "recorded_failure";
-
-/// Why a recording could not be used.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordingError {
-    /// The file could not be opened, read or written.
-    #[error("{}: {why}", file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// What the system said.
-        why: std::io::Error,
-    },
-    /// A line is none of a recording.
-    #[error("{}:{line}: expected a line that `eval run --record` wrote: {why}", file.display())]
-    Malformed {
-        /// The file.
-        file: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong.
-        why: serde_json::Error,
-    },
-}
 
 /// One exchange, as a line.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -90,8 +68,8 @@ impl Recording {
     /// # Errors
     ///
     /// When the file cannot be read.
-    pub fn replayed(file: &Path) -> Result<Self, RecordingError> {
-        let opened = File::open(file).map_err(|why| unusable(file, why))?;
+    pub fn replayed(file: &Path) -> Result<Self, EvalError> {
+        let opened = File::open(file).map_err(|why| EvalError::of(file, why))?;
         Self::read(opened, file)
     }
 
@@ -100,14 +78,14 @@ impl Recording {
     /// # Errors
     ///
     /// When the file cannot be read and appended to.
-    pub fn continued(file: &Path) -> Result<Self, RecordingError> {
+    pub fn continued(file: &Path) -> Result<Self, EvalError> {
         let opened = File::options()
             .create(true)
             .read(true)
             .append(true)
             .open(file)
-            .map_err(|why| unusable(file, why))?;
-        let again = opened.try_clone().map_err(|why| unusable(file, why))?;
+            .map_err(|why| EvalError::of(file, why))?;
+        let again = opened.try_clone().map_err(|why| EvalError::of(file, why))?;
         let mut recording = Self::read(again, file)?;
         recording.out = Some(Mutex::new(Continued {
             out: opened,
@@ -116,18 +94,20 @@ impl Recording {
         Ok(recording)
     }
 
-    fn read(opened: File, file: &Path) -> Result<Self, RecordingError> {
+    fn read(opened: File, file: &Path) -> Result<Self, EvalError> {
         let mut exchanges = HashMap::new();
         let mut model = None;
         for (index, line) in BufReader::new(opened).lines().enumerate() {
-            let line = line.map_err(|why| unusable(file, why))?;
+            let line = line.map_err(|why| EvalError::of(file, why))?;
             if line.trim().is_empty() {
                 continue;
             }
-            let exchange: Exchange = serde_json::from_str(&line).map_err(|why| RecordingError::Malformed {
-                file: file.to_owned(),
-                line: index + 1,
-                why,
+            let exchange: Exchange = serde_json::from_str(&line).map_err(|why| {
+                EvalError::in_line(
+                    file,
+                    index + 1,
+                    format_args!("expected a line that `eval run --record` wrote: {why}"),
+                )
             })?;
             model.get_or_insert_with(|| exchange.model.clone());
             exchanges.insert((exchange.model.clone(), exchange.digest.clone()), exchange);
@@ -247,12 +227,5 @@ fn said(question: &Question<'_>, reply: &Result<Reply, Failure>) -> Option<Said>
             Some(Said::Failure(failure.code().to_owned()))
         }
         Err(_) => None,
-    }
-}
-
-fn unusable(file: &Path, why: std::io::Error) -> RecordingError {
-    RecordingError::File {
-        file: file.to_owned(),
-        why,
     }
 }

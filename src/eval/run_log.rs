@@ -5,52 +5,11 @@
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Case, Outcome};
-
-/// Why a log could not be used.
-#[derive(Debug, thiserror::Error)]
-pub enum RunLogError {
-    /// The file could not be opened, read or written.
-    #[error("{}: {why}", file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// What the system said.
-        why: std::io::Error,
-    },
-    /// There is a log already, and nobody said that it is to go on.
-    #[error("{}: holds a run that was begun; `--resume` goes on with it, or remove the file", file.display())]
-    There {
-        /// The file.
-        file: PathBuf,
-    },
-    /// The log is that of another run.
-    #[error("{}: is the log of another run: its {what} is `{found}`, that of this run `{expected}`", file.display())]
-    Other {
-        /// The file.
-        file: PathBuf,
-        /// What differs.
-        what: &'static str,
-        /// What this run has.
-        expected: String,
-        /// What the log has.
-        found: String,
-    },
-    /// A line is none of a log.
-    #[error("{}:{line}: expected a line of a run's log: {why}", file.display())]
-    Malformed {
-        /// The file.
-        file: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong.
-        why: serde_json::Error,
-    },
-}
+use super::{Case, EvalError, Outcome};
 
 /// What a run is: a log goes on only with the same one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -123,16 +82,19 @@ impl RunLog {
     /// # Errors
     ///
     /// When there is one already, or it cannot be written.
-    pub fn begin(file: &Path, key: &RunKey) -> Result<Self, RunLogError> {
+    pub fn begin(file: &Path, key: &RunKey) -> Result<Self, EvalError> {
         let opened = File::options().write(true).create_new(true).open(file);
         let mut out = opened.map_err(|why| match why.kind() {
-            std::io::ErrorKind::AlreadyExists => RunLogError::There { file: file.to_owned() },
-            _ => unusable(file, why),
+            std::io::ErrorKind::AlreadyExists => EvalError::of(
+                file,
+                "holds a run that was begun; `--resume` goes on with it, or remove the file",
+            ),
+            _ => EvalError::of(file, why),
         })?;
         let first = serde_json::to_string(&First::Run(key.clone())).map_err(std::io::Error::other);
         first
             .and_then(|first| out.write_all(format!("{first}\n").as_bytes()))
-            .map_err(|why| unusable(file, why))?;
+            .map_err(|why| EvalError::of(file, why))?;
         Ok(Self { out })
     }
 
@@ -141,7 +103,7 @@ impl RunLog {
     /// # Errors
     ///
     /// When it is the log of another run, or cannot be read and written.
-    pub fn resume(file: &Path, key: &RunKey) -> Result<(Self, Vec<Outcome>), RunLogError> {
+    pub fn resume(file: &Path, key: &RunKey) -> Result<(Self, Vec<Outcome>), EvalError> {
         if !file.exists() {
             return Ok((Self::begin(file, key)?, Vec::new()));
         }
@@ -149,31 +111,27 @@ impl RunLog {
             .read(true)
             .write(true)
             .open(file)
-            .map_err(|why| unusable(file, why))?;
+            .map_err(|why| EvalError::of(file, why))?;
         let mut reader = BufReader::new(&out);
         let (mut outcomes, mut whole, mut number) = (Vec::new(), 0u64, 0);
         let mut line = String::new();
         loop {
             line.clear();
             number += 1;
-            let read = reader.read_line(&mut line).map_err(|why| unusable(file, why))?;
+            let read = reader.read_line(&mut line).map_err(|why| EvalError::of(file, why))?;
             if !line.ends_with('\n') {
                 break;
             }
-            let malformed = |why| RunLogError::Malformed {
-                file: file.to_owned(),
-                line: number,
-                why,
+            let malformed = |why: serde_json::Error| {
+                EvalError::in_line(file, number, format_args!("expected a line of a run's log: {why}"))
             };
             if number == 1 {
                 let First::Run(found) = serde_json::from_str(&line).map_err(malformed)?;
                 if let Some((what, expected, found)) = key.differs(&found) {
-                    return Err(RunLogError::Other {
-                        file: file.to_owned(),
-                        what,
-                        expected,
-                        found,
-                    });
+                    let why = format_args!(
+                        "is the log of another run: its {what} is `{found}`, that of this run `{expected}`"
+                    );
+                    return Err(EvalError::of(file, why));
                 }
             } else {
                 let line: Line<Outcome> = serde_json::from_str(&line).map_err(malformed)?;
@@ -187,10 +145,10 @@ impl RunLog {
         // What was cut off goes; what comes next begins a line.
         out.set_len(whole)
             .and_then(|()| out.seek(SeekFrom::Start(whole)))
-            .map_err(|why| unusable(file, why))?;
+            .map_err(|why| EvalError::of(file, why))?;
         if whole == 0 {
             drop(out);
-            std::fs::remove_file(file).map_err(|why| unusable(file, why))?;
+            std::fs::remove_file(file).map_err(|why| EvalError::of(file, why))?;
             return Ok((Self::begin(file, key)?, Vec::new()));
         }
         Ok((Self { out }, outcomes))
@@ -208,12 +166,5 @@ impl RunLog {
         };
         let line = serde_json::to_string(&line)?;
         self.out.write_all(format!("{line}\n").as_bytes())
-    }
-}
-
-fn unusable(file: &Path, why: std::io::Error) -> RunLogError {
-    RunLogError::File {
-        file: file.to_owned(),
-        why,
     }
 }

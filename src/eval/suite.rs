@@ -10,57 +10,7 @@ use serde_json::Value;
 use super::case::{self, Case};
 use super::import;
 use super::session_line;
-use super::wrong::Wrong;
-
-/// Why a suite could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum CaseError {
-    /// A file or folder could not be read.
-    #[error("{}: cannot be read: {why}", file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// What the system said.
-        why: std::io::Error,
-    },
-    /// A line is no labelled step.
-    #[error("{}:{line}: {why}", file.display())]
-    Malformed {
-        /// The file.
-        file: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What was expected and what was found, and where in the line.
-        why: Wrong,
-    },
-    /// Two labelled steps have one id: neither could be compared between runs.
-    #[error("{}:{line}: at /id: the id `{id}` is there already, at {first}; ids are unique over all suites of a run", file.display())]
-    Twice {
-        /// The file.
-        file: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// The id.
-        id: String,
-        /// Where it was first, as `FILE:LINE`.
-        first: String,
-    },
-    /// Nothing to evaluate.
-    #[error("no labelled steps in {paths}; expected `.jsonl` files (or `.json`), or folders of `.jsonl` files{}", unlabelled_hint(*unlabelled))]
-    Nothing {
-        /// What was read.
-        paths: String,
-        /// Steps that were there without a label.
-        unlabelled: usize,
-    },
-}
-
-fn unlabelled_hint(unlabelled: usize) -> String {
-    match unlabelled {
-        0 => String::new(),
-        steps => format!("; {steps} steps have no label: put `\"label\": \"allow\"` or `\"deny\"` beside them"),
-    }
-}
+use super::wrong::{EvalError, Wrong};
 
 /// What was read of suites.
 #[derive(Debug, Default)]
@@ -68,7 +18,7 @@ pub struct Suites {
     /// The labelled steps.
     pub cases: Vec<Case>,
     /// Lines that could not be read, in their order.
-    pub unreadable: Vec<CaseError>,
+    pub unreadable: Vec<EvalError>,
     /// Steps of sessions that have no label: they are history of the others.
     pub unlabelled: usize,
     /// Where each id was first.
@@ -81,7 +31,7 @@ pub struct Suites {
 /// # Errors
 ///
 /// The first file or line that cannot be read, an id that is there twice, or that there is nothing.
-pub fn read(paths: &[PathBuf]) -> Result<Vec<Case>, CaseError> {
+pub fn read(paths: &[PathBuf]) -> Result<Vec<Case>, EvalError> {
     let mut suites = read_all(paths)?;
     match suites.unreadable.is_empty() {
         true => Ok(suites.cases),
@@ -94,7 +44,7 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Case>, CaseError> {
 /// # Errors
 ///
 /// The first file that cannot be read, or that there is nothing.
-pub fn read_all(paths: &[PathBuf]) -> Result<Suites, CaseError> {
+pub fn read_all(paths: &[PathBuf]) -> Result<Suites, EvalError> {
     let mut suites = Suites::default();
     for path in paths {
         for file in files(path)? {
@@ -103,10 +53,14 @@ pub fn read_all(paths: &[PathBuf]) -> Result<Suites, CaseError> {
     }
     if suites.cases.is_empty() && suites.unreadable.is_empty() {
         let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-        return Err(CaseError::Nothing {
-            paths: names.join(", "),
-            unlabelled: suites.unlabelled,
-        });
+        let hint = match suites.unlabelled {
+            0 => String::new(),
+            steps => format!("; {steps} steps have no label: put `\"label\": \"allow\"` or `\"deny\"` beside them"),
+        };
+        let paths = names.join(", ");
+        return Err(EvalError(format!(
+            "no labelled steps in {paths}; expected `.jsonl` files (or `.json`), or folders of `.jsonl` files{hint}"
+        )));
     }
     Ok(suites)
 }
@@ -116,7 +70,7 @@ pub fn read_all(paths: &[PathBuf]) -> Result<Suites, CaseError> {
 /// # Errors
 ///
 /// The first line that is no labelled step, or an id that is there twice.
-pub fn read_text(name: &str, text: &str) -> Result<Vec<Case>, CaseError> {
+pub fn read_text(name: &str, text: &str) -> Result<Vec<Case>, EvalError> {
     let mut suites = Suites::default();
     suites.read_lines(Path::new(name), name, text);
     match suites.unreadable.is_empty() {
@@ -125,11 +79,8 @@ pub fn read_text(name: &str, text: &str) -> Result<Vec<Case>, CaseError> {
     }
 }
 
-fn files(path: &Path) -> Result<Vec<PathBuf>, CaseError> {
-    let unreadable = |why| CaseError::Unreadable {
-        file: path.to_owned(),
-        why,
-    };
+fn files(path: &Path) -> Result<Vec<PathBuf>, EvalError> {
+    let unreadable = |why| EvalError::of(path, format_args!("cannot be read: {why}"));
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
     }
@@ -145,11 +96,9 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, CaseError> {
 }
 
 impl Suites {
-    fn read_file(&mut self, file: &Path) -> Result<(), CaseError> {
-        let text = std::fs::read_to_string(file).map_err(|why| CaseError::Unreadable {
-            file: file.to_owned(),
-            why,
-        })?;
+    fn read_file(&mut self, file: &Path) -> Result<(), EvalError> {
+        let text =
+            std::fs::read_to_string(file).map_err(|why| EvalError::of(file, format_args!("cannot be read: {why}")))?;
         let suite = file
             .file_stem()
             .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
@@ -166,11 +115,7 @@ impl Suites {
             let number = index + 1;
             let place = format!("{}:{number}", file.display());
             match parse_line(line, suite, &place) {
-                Err(why) => self.unreadable.push(CaseError::Malformed {
-                    file: file.to_owned(),
-                    line: number,
-                    why,
-                }),
+                Err(why) => self.unreadable.push(EvalError::in_line(file, number, why)),
                 Ok(line) => {
                     self.unlabelled += line.unlabelled;
                     self.add(line.cases, file, number, &place);
@@ -184,12 +129,11 @@ impl Suites {
         let mut texts: HashSet<Arc<str>> = HashSet::new();
         for mut case in cases {
             if let Some(first) = self.places.get(&case.id) {
-                self.unreadable.push(CaseError::Twice {
-                    file: file.to_owned(),
-                    line,
-                    id: case.id,
-                    first: first.clone(),
-                });
+                let id = &case.id;
+                let why = format_args!(
+                    "at /id: the id `{id}` is there already, at {first}; ids are unique over all suites of a run"
+                );
+                self.unreadable.push(EvalError::in_line(file, line, why));
                 continue;
             }
             self.places.insert(case.id.clone(), place.to_owned());
@@ -301,10 +245,8 @@ mod tests {
                 && error.contains("suite.jsonl:1;"),
             "{error}"
         );
-        assert!(matches!(
-            read(&[tempfile::tempdir().unwrap().path().to_owned()]),
-            Err(CaseError::Nothing { .. })
-        ));
+        let nothing = read(&[tempfile::tempdir().unwrap().path().to_owned()]).unwrap_err();
+        assert!(nothing.to_string().contains("no labelled steps"), "{nothing}");
     }
 
     #[test]
@@ -319,7 +261,7 @@ mod tests {
         )
         .unwrap();
         let suites = read_all(std::slice::from_ref(&file)).unwrap();
-        let told: Vec<String> = suites.unreadable.iter().map(CaseError::to_string).collect();
+        let told: Vec<String> = suites.unreadable.iter().map(EvalError::to_string).collect();
         assert!(
             told[0].contains("suite.jsonl:2: at /request: method not found: `steps/mesage`"),
             "{told:?}"

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::import::Importer;
 use super::suite::read_text;
-use super::{Case, CaseError, Expected, Needs, Weight, history};
+use super::{Case, EvalError, Expected, Needs, Weight, history};
 use crate::model::Decision;
 use crate::wire;
 
@@ -40,7 +40,7 @@ pub fn read_trace(name: &str, text: &str) -> Result<Trace, String> {
         let (lines, _) = importer.import(text, "audit").map_err(|error| {
             format!("{error}; do the records hold texts? The policy has to say `[audit] contents = true`")
         })?;
-        let cases = read_text(name, &lines.join("\n")).map_err(|error: CaseError| error.to_string())?;
+        let cases = read_text(name, &lines.join("\n")).map_err(|error: EvalError| error.to_string())?;
         return Ok(Trace { cases, decided: true });
     }
     let mut sessions: HashMap<String, Vec<Arc<str>>> = HashMap::new();

@@ -1,6 +1,7 @@
 //! What is wrong in a line of a suite, and where in it.
 
 use std::fmt;
+use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
@@ -11,6 +12,23 @@ pub struct Wrong {
     pub pointer: String,
     /// What was expected and what was found.
     pub why: String,
+}
+
+/// Why a file of an evaluation cannot be used: where, what was expected and what was found.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct EvalError(pub(super) String);
+
+impl EvalError {
+    /// Something wrong with a file.
+    pub(super) fn of(file: &Path, why: impl fmt::Display) -> Self {
+        Self(format!("{}: {why}", file.display()))
+    }
+
+    /// Something wrong in a line of a file, counted from 1.
+    pub(super) fn in_line(file: &Path, line: usize, why: impl fmt::Display) -> Self {
+        Self(format!("{}:{line}: {why}", file.display()))
+    }
 }
 
 impl Wrong {

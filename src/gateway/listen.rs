@@ -13,11 +13,9 @@ use http::{HeaderValue, Request, StatusCode};
 use super::error::GatewayError;
 use super::own::Desk;
 use super::protocols::{Entry, PROTOCOLS};
-use super::receive::{METHODS, NotTaken, Received, receive};
+use super::receive::{METHODS, NotTaken, receive};
 use super::route::Route;
 use super::settings::{Listen, Settings};
-use super::token_endpoint;
-use super::tokens::TOKEN_PATH;
 use crate::access::LiveKeyring;
 use crate::pipeline::Guardian;
 use crate::work::Memory;
@@ -154,11 +152,8 @@ fn bound(settings: &Settings) -> Result<Option<(TcpListener, SocketAddr)>, Gatew
     let Listen::Address(address) = &settings.listen else {
         return Ok(None);
     };
-    let failed = |why| GatewayError::Bind {
-        gateway: settings.name.clone(),
-        address: *address,
-        why,
-    };
+    let failed =
+        |why: std::io::Error| GatewayError::of(&settings.name, format_args!("cannot listen on {address}: {why}"));
     let listener = TcpListener::bind(address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
@@ -204,7 +199,9 @@ impl House {
     /// A gateway that listens at this address; `before` is the same one under its settings until now.
     fn desk(&self, settings: &Settings, address: SocketAddr, before: Option<&Desk>) -> Result<Desk, GatewayError> {
         if settings.is_unprotected(self.served_at) {
-            return Err(GatewayError::Unprotected(settings.name.clone()));
+            let why = "refusing to be reached by others without keys: give `client_keys`, listen on a loopback address, or set \
+                       `allow_unauthenticated = true`";
+            return Err(GatewayError::of(&settings.name, why));
         }
         let route = Route::new(
             settings.clone(),
@@ -254,19 +251,12 @@ async fn handle(desk: Desk, rest: String, request: Request<Body>, protocols: &'s
             return refuse(status, message);
         }
     };
-    if is_token_request(&route, &received) {
-        return token_endpoint::answer(&route, &received);
-    }
     let spoken = route.settings.protocol.name;
     match protocols.iter().find(|entry| entry.protocol.name == spoken) {
         Some(entry) if route.upstream.is_none() => (entry.serve_own)(desk, received).await,
         Some(entry) => (entry.serve)(route, received).await,
         None => refuse(StatusCode::NOT_FOUND, "there is nothing here"),
     }
-}
-
-fn is_token_request(route: &Route, received: &Received) -> bool {
-    route.gives_tokens() && received.rest == TOKEN_PATH && received.method == http::Method::POST
 }
 
 /// A refusal before any protocol is known: readable for clients of all of them.

@@ -24,9 +24,6 @@ pub struct Entry {
 /// What a protocol is where its line says nothing else.
 const PLAIN: Protocol = Protocol {
     name: "",
-    denies_as_task: false,
-    gives_tokens: false,
-    notifies: false,
     cards: &[],
     probes: &[],
     only_calls: false,
@@ -40,8 +37,6 @@ pub static PROTOCOLS: [Entry; 6] = [
     Entry {
         protocol: Protocol {
             name: "a2a",
-            denies_as_task: true,
-            notifies: true,
             cards: &["/.well-known/agent-card.json", "/.well-known/agent.json"],
             probes: &["/.well-known/agent-card.json", "/.well-known/agent.json"],
             ..PLAIN
@@ -52,7 +47,6 @@ pub static PROTOCOLS: [Entry; 6] = [
     Entry {
         protocol: Protocol {
             name: "agentvault",
-            gives_tokens: true,
             cards: &["/agent-card.json"],
             probes: &["/agent-card.json", ""],
             ..PLAIN
@@ -63,7 +57,6 @@ pub static PROTOCOLS: [Entry; 6] = [
     Entry {
         protocol: Protocol {
             name: "agent-protocol",
-            denies_as_task: true,
             probes: &["/", "/_discovery", "/describe"],
             ..PLAIN
         },

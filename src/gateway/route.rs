@@ -15,9 +15,7 @@ use super::error::GatewayError;
 use super::json::{Json, object};
 use super::judged_units::{Digest, JudgedUnits, Known, beginning};
 use super::kept::Kept;
-use super::push::Webhooks;
-use super::settings::{ClientAuth, Direction, Listen, Settings};
-use super::tokens::Tokens;
+use super::settings::{Direction, Listen, Settings};
 use super::transport::Transport;
 use super::upstream::{Room, Upstream};
 use super::verdicts::{Question, Source, Verdicts};
@@ -39,8 +37,6 @@ pub(super) struct Route {
     pub(super) judged: JudgedUnits,
     /// What was judged of conversations with a model; under other settings it is judged again.
     pub(super) conversations: Conversations,
-    pub(super) webhooks: Webhooks,
-    pub(super) tokens: Tokens,
     pub(super) kept: Kept,
     pub(super) in_flight: Arc<Semaphore>,
     pub(super) memory: Arc<Memory>,
@@ -61,10 +57,7 @@ impl Route {
         (memory, keyring): (Arc<Memory>, LiveKeyring),
         before: Option<&Self>,
     ) -> Result<Self, GatewayError> {
-        let failed = |why: String| GatewayError::Unusable {
-            gateway: settings.name.clone(),
-            why,
-        };
+        let failed = |why: String| GatewayError::of(&settings.name, why);
         let base = match (&settings.public_url, &settings.listen) {
             (Some(url), _) => url.as_str().trim_end_matches('/').to_owned(),
             (None, Listen::Path(path)) => format!("{served_at}{path}"),
@@ -101,19 +94,12 @@ impl Route {
             },
         };
         let verdicts = Verdicts::new(source, settings.mode, settings.decision_timeout, limits);
-        let webhooks = match before {
-            Some(before) => before.webhooks.renewed(&settings.callable),
-            None => Webhooks::new(&settings.callable),
-        };
-        let webhooks = webhooks.map_err(|error| failed(error.to_string()))?;
         Ok(Self {
             base,
             upstream,
             verdicts,
             conversations: Conversations::default(),
             judged: before.map(|before| before.judged.renewed()).unwrap_or_default(),
-            webhooks,
-            tokens: before.map(|before| before.tokens.clone()).unwrap_or_default(),
             kept: before.map(|before| before.kept.clone()).unwrap_or_default(),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
             memory,
@@ -121,12 +107,6 @@ impl Route {
             aside: Arc::new(Semaphore::new(ASIDE)),
             settings,
         })
-    }
-
-    /// Whether callers can get tokens here.
-    pub(super) fn gives_tokens(&self) -> bool {
-        let settings = &self.settings;
-        settings.client_auth == ClientAuth::OAuth2 && settings.protocol.gives_tokens && !settings.client_keys.is_empty()
     }
 
     /// The headers of callers that go on unread, because the configuration says so.

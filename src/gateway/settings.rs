@@ -8,7 +8,6 @@ use http::{HeaderName, HeaderValue};
 use secrecy::SecretString;
 use url::Url;
 
-use super::addresses::Callable;
 use super::credentials::ClientCredentials;
 use crate::model::{Enforcement, OrganisationId};
 
@@ -17,12 +16,6 @@ use crate::model::{Enforcement, OrganisationId};
 pub struct Protocol {
     /// The name in configuration and metrics.
     pub name: &'static str,
-    /// Whether a refused request can be told as a task.
-    pub denies_as_task: bool,
-    /// Whether callers can be given tokens.
-    pub gives_tokens: bool,
-    /// Whether agents send notifications to webhooks.
-    pub(super) notifies: bool,
     /// How the paths end under which agents show their cards, to everybody.
     pub(super) cards: &'static [&'static str],
     /// Where an agent is asked whether it is there.
@@ -74,15 +67,6 @@ pub enum StreamMode {
     Flow,
 }
 
-/// How a refused request is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DenyStyle {
-    /// As an error.
-    Error,
-    /// As a task that was rejected (A2A), or a request whose events say so (Agent Protocol).
-    Task,
-}
-
 /// What becomes of calls of a model that are denied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDeny {
@@ -90,15 +74,6 @@ pub enum OnDeny {
     Replace,
     /// Where all of an answer's were denied, the model is told and asked again, a few times.
     Continue,
-}
-
-/// How callers show who they are, where keys are needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClientAuth {
-    /// With a key.
-    Key,
-    /// With a token that they get for a key. Keys are taken as well.
-    OAuth2,
 }
 
 /// An AOS server that is asked in place of this process.
@@ -129,8 +104,6 @@ pub struct Settings {
     pub stream_mode: StreamMode,
     /// Bytes of events that one stream may hold.
     pub hold_bytes: usize,
-    /// How refused requests are told.
-    pub deny_style: DenyStyle,
     /// What becomes of calls of a model that are denied.
     pub on_deny: OnDeny,
     /// The address under which others reach it, where that is not the one it listens on.
@@ -143,8 +116,6 @@ pub struct Settings {
     pub client_keys: Vec<[u8; 32]>,
     /// Whether callers may show a token of an issuer of `[oidc]` instead of a key; `None`: where keys are asked for.
     pub client_tokens: Option<bool>,
-    /// What cards ask callers for.
-    pub client_auth: ClientAuth,
     /// Anybody who can reach its address may call, without a key.
     pub allow_unauthenticated: bool,
     /// Headers that it sends to the agent behind it: its own credentials.
@@ -169,8 +140,6 @@ pub struct Settings {
     pub max_in_flight: usize,
     /// Where the definitions of an MCP server's tools are noted.
     pub tools_file: Option<PathBuf>,
-    /// Which webhooks may be called.
-    pub callable: Callable,
 }
 
 impl Settings {

@@ -33,9 +33,6 @@ use crate::{app, audit};
 static TOY: [Entry; 1] = [Entry {
     protocol: Protocol {
         name: "toy",
-        denies_as_task: false,
-        gives_tokens: false,
-        notifies: false,
         cards: &[],
         probes: &["/"],
         only_calls: false,

@@ -78,29 +78,46 @@ impl async_openai::config::Config for Endpoint {
     }
 }
 
+fn no_model(found: &str) -> SettingsError {
+    let expected = "expected the model's name at the endpoint";
+    SettingsError::of("model", format_args!("{expected}, found {found}"))
+}
+
 fn check_request(settings: &Settings) -> Result<(), SettingsError> {
     if settings.model.trim().is_empty() {
-        return Err(SettingsError::Model("an empty string"));
+        return Err(no_model("an empty string"));
     }
     if settings.model.chars().any(char::is_control) {
-        return Err(SettingsError::Model("control characters in it"));
+        return Err(no_model("control characters in it"));
     }
     let millis = settings.timeout.as_millis();
     if !(1..=600_000).contains(&millis) {
-        return Err(SettingsError::Timeout(millis));
+        return Err(SettingsError::of(
+            "timeout_ms",
+            format_args!("expected 1 to 600000, found {millis}"),
+        ));
     }
     if !(64..=100_000).contains(&settings.max_output_tokens) {
-        return Err(SettingsError::MaxOutputTokens(settings.max_output_tokens));
+        return Err(SettingsError::of(
+            "max_output_tokens",
+            format_args!("expected 64 to 100000, found {}", settings.max_output_tokens),
+        ));
     }
     if !(0.0..=2.0).contains(&settings.temperature) {
-        return Err(SettingsError::Temperature(settings.temperature));
+        return Err(SettingsError::of(
+            "temperature",
+            format_args!("expected 0 to 2, found {}", settings.temperature),
+        ));
     }
     for (key, found) in [
         ("price_in", settings.price.per_million_in),
         ("price_out", settings.price.per_million_out),
     ] {
         if !(0.0..=1e6).contains(&found) {
-            return Err(SettingsError::Price { key, found });
+            return Err(SettingsError::of(
+                key,
+                format_args!("expected 0 to 1000000 for a million tokens, found {found}"),
+            ));
         }
     }
     Ok(())
@@ -115,8 +132,9 @@ fn name(settings: &Settings, url: &Url) -> Result<String, SettingsError> {
             .map_or_else(|| host.to_owned(), |port| format!("{host}:{port}")));
     }
     if settings.name.len() > 64 || settings.name.chars().any(char::is_control) {
-        return Err(SettingsError::Name(
-            "expected at most 64 bytes without control characters".to_owned(),
+        return Err(SettingsError::of(
+            "name",
+            "expected at most 64 bytes without control characters",
         ));
     }
     Ok(settings.name.clone())
@@ -125,11 +143,17 @@ fn name(settings: &Settings, url: &Url) -> Result<String, SettingsError> {
 /// The base of an Azure deployment.
 fn deployment(base: &str, model: &str) -> Result<String, SettingsError> {
     let resource = base.trim_end_matches("/openai");
-    let wrong = || SettingsError::BaseUrl("expected the resource, such as `https://NAME.openai.azure.com`".to_owned());
+    let wrong = || {
+        SettingsError::of(
+            "base_url",
+            "expected the resource, such as `https://NAME.openai.azure.com`",
+        )
+    };
     let mut url = Url::parse(resource).map_err(|_| wrong())?;
     if url.path().contains("/deployments") {
-        return Err(SettingsError::BaseUrl(
-            "leave `/openai/deployments/…` out; it is made of `model`".to_owned(),
+        return Err(SettingsError::of(
+            "base_url",
+            "leave `/openai/deployments/…` out; it is made of `model`",
         ));
     }
     url.path_segments_mut()
@@ -142,13 +166,16 @@ fn deployment(base: &str, model: &str) -> Result<String, SettingsError> {
 fn api_version(version: &str) -> Result<String, SettingsError> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.');
     if version.is_empty() || version.len() > 32 || !version.chars().all(fits) {
-        return Err(SettingsError::ApiVersion(version.to_owned()));
+        return Err(SettingsError::of(
+            "api_version",
+            format_args!("expected a version such as `2024-10-21`, found `{version}`"),
+        ));
     }
     Ok(version.to_owned())
 }
 
 fn base(text: &str) -> Result<(Url, Vec<(String, String)>), SettingsError> {
-    let wrong = |why: &str| SettingsError::BaseUrl(why.to_owned());
+    let wrong = |why: &str| SettingsError::of("base_url", why);
     // The parser mends what is written wrong: `http:///v1` would be the host `v1`, `http:h` the host `h`.
     let behind = text.trim().split_once("://").map(|(_, behind)| behind);
     let odd = |c: char| c.is_whitespace() || c.is_control() || c == '\\';
@@ -161,12 +188,11 @@ fn base(text: &str) -> Result<(Url, Vec<(String, String)>), SettingsError> {
         return Err(wrong("expected no blank, line break or back slash in the URL"));
     }
     let mut url = Url::parse(text.trim()).map_err(|error| {
-        SettingsError::BaseUrl(format!(
-            "expected an absolute URL such as `https://api.openai.com/v1`, found no such one ({error})"
-        ))
+        let why = format!("expected an absolute URL such as `https://api.openai.com/v1`, found no such one ({error})");
+        wrong(&why)
     })?;
     if !matches!(url.scheme(), "http" | "https") {
-        return Err(SettingsError::BaseUrl(format!(
+        return Err(wrong(&format!(
             "expected `http://` or `https://`, found `{}:`",
             url.scheme()
         )));
@@ -204,10 +230,7 @@ fn headers(settings: &Settings) -> Result<HeaderMap, SettingsError> {
         };
     }
     for (name, value) in &settings.headers {
-        let wrong = |why| SettingsError::Header {
-            name: name.clone(),
-            why,
-        };
+        let wrong = |why: &str| SettingsError::of("headers", format_args!("`{name}`: {why}"));
         let parsed = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| wrong("expected a header name: letters, digits and hyphens"))?;
         if matches!(
@@ -227,17 +250,18 @@ fn headers(settings: &Settings) -> Result<HeaderMap, SettingsError> {
 fn key_header(before: &str, key: &SecretString) -> Result<HeaderValue, SettingsError> {
     let text = key.expose_secret();
     if text.is_empty() {
-        return Err(SettingsError::ApiKey(
-            "is empty; set the variable that `api_key_env` names, or leave `api_key_env` out",
+        return Err(SettingsError(
+            "the API key is empty; set the variable that `api_key_env` names, or leave `api_key_env` out".to_owned(),
         ));
     }
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return Err(SettingsError::ApiKey(
-            "holds a blank, a line break or another character that no key has; look for a trailing newline",
+        return Err(SettingsError(
+            "the API key holds a blank, a line break or another character that no key has; look for a trailing newline"
+                .to_owned(),
         ));
     }
     let mut value = HeaderValue::from_str(&format!("{before}{text}"))
-        .map_err(|_| SettingsError::ApiKey("cannot be sent in a header"))?;
+        .map_err(|_| SettingsError("the API key cannot be sent in a header".to_owned()))?;
     value.set_sensitive(true);
     Ok(value)
 }

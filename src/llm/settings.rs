@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-use super::pace::Rates;
 use super::usage::Price;
 
 /// How to reach a model and how to ask it.
@@ -36,8 +35,6 @@ pub struct Settings {
     pub headers: BTreeMap<String, SecretString>,
     /// What tokens cost.
     pub price: Price,
-    /// How fast it may be asked.
-    pub rates: Rates,
     /// A certificate (PEM) of an authority that is trusted besides those of the system.
     pub ca: Option<Vec<u8>>,
     /// How to get there.
@@ -60,7 +57,6 @@ impl Settings {
             structured_output: StructuredOutput::Auto,
             headers: BTreeMap::new(),
             price: Price::default(),
-            rates: Rates::default(),
             ca: None,
             proxy: Proxy::Environment,
         }
@@ -133,67 +129,13 @@ impl StructuredOutput {
 
 /// Why settings cannot be used: the key, what was expected, what was found.
 #[derive(Debug, thiserror::Error)]
-pub enum SettingsError {
-    /// `base_url`.
-    #[error("`base_url`: {0}")]
-    BaseUrl(String),
-    /// `model`.
-    #[error("`model`: expected the model's name at the endpoint, found {0}")]
-    Model(&'static str),
-    /// The API key.
-    #[error("the API key {0}")]
-    ApiKey(&'static str),
-    /// `timeout_ms`.
-    #[error("`timeout_ms`: expected 1 to 600000, found {0}")]
-    Timeout(u128),
-    /// `max_output_tokens`.
-    #[error("`max_output_tokens`: expected 64 to 100000, found {0}")]
-    MaxOutputTokens(u32),
-    /// `temperature`.
-    #[error("`temperature`: expected 0 to 2, found {0}")]
-    Temperature(f32),
-    /// `api_version`.
-    #[error("`api_version`: expected a version such as `2024-10-21`, found `{0}`")]
-    ApiVersion(String),
-    /// A price.
-    #[error("`{key}`: expected 0 to 1000000 for a million tokens, found {found}")]
-    Price {
-        /// The key.
-        key: &'static str,
-        /// What was found.
-        found: f64,
-    },
-    /// `ca_file`.
-    #[error("`ca_file`: expected certificates in PEM form, `-----BEGIN CERTIFICATE-----` and so on")]
-    Ca,
-    /// `proxy`.
-    #[error("`proxy`: expected `none` or a URL such as `http://proxy.example:3128`")]
-    Proxy,
-    /// A name, or two endpoints of one name.
-    #[error("`name`: {0}")]
-    Name(String),
-    /// No endpoint at all.
-    #[error("`base_url`: expected at least one endpoint, found none")]
-    NoEndpoint,
-    /// One endpoint of several.
-    #[error("endpoint {position}: {why}")]
-    Endpoint {
-        /// Counted from 1.
-        position: usize,
-        /// What is wrong with it.
-        why: Box<SettingsError>,
-    },
-    /// A header.
-    #[error("`headers`: `{name}`: {why}")]
-    Header {
-        /// The header's name.
-        name: String,
-        /// What was expected.
-        why: &'static str,
-    },
-    /// The HTTP client could not be set up.
-    #[error("the HTTP client cannot be set up: {0}")]
-    Client(String),
+#[error("{0}")]
+pub struct SettingsError(pub(super) String);
+
+impl SettingsError {
+    pub(super) fn of(key: &str, why: impl std::fmt::Display) -> Self {
+        Self(format!("`{key}`: {why}"))
+    }
 }
 
 #[cfg(test)]

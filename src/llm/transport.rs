@@ -46,9 +46,9 @@ impl Transport {
             .referer(false)
             .user_agent(concat!("aos-guardian/", env!("CARGO_PKG_VERSION")));
         if let Some(pem) = &settings.ca {
-            let certificates = Certificate::from_pem_bundle(pem).map_err(|_| SettingsError::Ca)?;
+            let certificates = Certificate::from_pem_bundle(pem).map_err(|_| no_certificate())?;
             if certificates.is_empty() {
-                return Err(SettingsError::Ca);
+                return Err(no_certificate());
             }
             builder = builder.tls_certs_merge(certificates);
         }
@@ -59,7 +59,7 @@ impl Transport {
         };
         let http = builder
             .build()
-            .map_err(|error| SettingsError::Client(error.to_string()))?;
+            .map_err(|error| SettingsError(format!("the HTTP client cannot be set up: {error}")))?;
         Ok(Self { http })
     }
 
@@ -68,13 +68,19 @@ impl Transport {
     }
 }
 
+fn no_certificate() -> SettingsError {
+    let expected = "expected certificates in PEM form, `-----BEGIN CERTIFICATE-----` and so on";
+    SettingsError::of("ca_file", expected)
+}
+
 /// A proxy at an address that has a host.
 fn proxy(address: &str) -> Result<reqwest::Proxy, SettingsError> {
-    let url = Url::parse(address).map_err(|_| SettingsError::Proxy)?;
+    let wrong = || SettingsError::of("proxy", "expected `none` or a URL such as `http://proxy.example:3128`");
+    let url = Url::parse(address).map_err(|_| wrong())?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
-        return Err(SettingsError::Proxy);
+        return Err(wrong());
     }
-    reqwest::Proxy::all(url).map_err(|_| SettingsError::Proxy)
+    reqwest::Proxy::all(url).map_err(|_| wrong())
 }
 
 pub(super) type Attempt = Pin<Box<dyn Future<Output = Result<Response, Failure>> + Send>>;

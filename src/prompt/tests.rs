@@ -135,7 +135,6 @@ fn input<'a>(step: &'a Step, policy: &'a Policy) -> PromptInput<'a> {
         budget_tokens: DEFAULT_BUDGET_TOKENS,
         reasoning: Reasoning::Shown,
         ranks: None,
-        part: None,
     }
 }
 

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::eval::{Case, CaseError, Needs};
+use crate::eval::{Case, EvalError, Needs};
 use crate::judge::{self, Judge};
 use crate::model::Decision;
 use crate::pipeline::{Guardian, JudgeCheck, Trust};
@@ -79,7 +79,7 @@ impl Canaries {
     /// # Errors
     ///
     /// When the steps that are compiled in are broken.
-    pub fn new(screener: Guardian, settings: Settings) -> Result<Self, CaseError> {
+    pub fn new(screener: Guardian, settings: Settings) -> Result<Self, EvalError> {
         let steps = super::steps()?.into_iter().filter(|case| case.needs == Needs::Judge);
         let (good, bad) = steps.partition(|case| case.expected.decision == Decision::Allow);
         Ok(Self {

@@ -9,7 +9,7 @@ mod canaries;
 
 pub use canaries::{Canaries, OnAlarm, Settings};
 
-use crate::eval::{self, Case, CaseError};
+use crate::eval::{self, Case, EvalError};
 
 /// The steps, as a suite.
 const STEPS: &str = include_str!("steps.jsonl");
@@ -19,7 +19,7 @@ const STEPS: &str = include_str!("steps.jsonl");
 /// # Errors
 ///
 /// When the suite that is compiled in is broken, which a test excludes.
-pub fn steps() -> Result<Vec<Case>, CaseError> {
+pub fn steps() -> Result<Vec<Case>, EvalError> {
     eval::read_text("selftest", STEPS)
 }
 

@@ -47,7 +47,7 @@ pub use authentication::Authentication;
 pub use connections::Connections;
 pub use metrics::{MetricsAccess, MetricsSettings};
 pub use refusal::Refusal;
-pub use tls::{TlsError, TlsSettings};
+pub use tls::TlsSettings;
 
 use tls::Tls;
 
@@ -142,7 +142,11 @@ impl Settings {
     /// When it is open to others and nobody needs a key.
     pub fn check(&self) -> Result<(), ServerError> {
         if self.authentication == Authentication::LoopbackOnly && !self.listen.ip().is_loopback() {
-            return Err(ServerError::Unprotected(self.listen));
+            return Err(ServerError(format!(
+                "refusing to listen on {} without API keys: give `[[organisations]]` keys, listen on a loopback address, or set \
+                 `allow_unauthenticated = true`",
+                self.listen
+            )));
         }
         let addresses = std::iter::once(self.listen).chain(self.metrics.listen);
         addresses
@@ -157,7 +161,10 @@ impl Settings {
     /// When others would be served readably, and nobody allowed it.
     pub fn check_encryption(&self, address: SocketAddr) -> Result<(), ServerError> {
         match (&self.tls, self.plain_http) {
-            (None, PlainHttp::Loopback) if !address.ip().is_loopback() => Err(ServerError::Plain(address)),
+            (None, PlainHttp::Loopback) if !address.ip().is_loopback() => Err(ServerError(format!(
+                "refusing to listen on {address} without encryption: give `[tls]` a `certificate` and its `key`, or set \
+                 `allow_plain_http = true` where a proxy before the guardian speaks TLS or the network is trusted"
+            ))),
             _ => Ok(()),
         }
     }
@@ -187,44 +194,20 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// Why the server cannot start.
+/// Why the server cannot start, or take what a reload brings.
 #[derive(Debug, thiserror::Error)]
-pub enum ServerError {
-    /// Nobody has a key, and the address can be reached by others.
-    #[error(
-        "refusing to listen on {0} without API keys: give `[[organisations]]` keys, listen on a loopback address, \
-         or set `allow_unauthenticated = true`"
-    )]
-    Unprotected(SocketAddr),
-    /// Keys and steps would cross the network readably.
-    #[error(
-        "refusing to listen on {0} without encryption: give `[tls]` a `certificate` and its `key`, or set `allow_plain_http = true` \
-         where a proxy before the guardian speaks TLS or the network is trusted"
-    )]
-    Plain(SocketAddr),
-    /// Certificates cannot be used.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {why}; stop what listens there, or choose another address with `--listen`")]
-    Bind {
-        /// The address.
-        address: SocketAddr,
-        /// What the system said.
-        why: std::io::Error,
-    },
-    /// A reload would leave a server that was started with keys without any.
-    #[error("there is no API key any more; a server that was started with keys is not opened by a reload")]
-    KeysGone,
-    /// A reload would begin or end TLS.
-    #[error("`[tls]` came or went: that takes effect with the next start only")]
-    TlsOnlyAtStart,
-    /// The journal of ACS cannot be used.
-    #[error("`acs.journal` cannot be read or written: {0}")]
-    AcsJournal(std::io::Error),
-    /// The server stopped.
-    #[error("the server stopped: {0}")]
-    Stopped(std::io::Error),
+#[error("{0}")]
+pub struct ServerError(String);
+
+impl ServerError {
+    fn bind(address: SocketAddr, why: &std::io::Error) -> Self {
+        let next = "stop what listens there, or choose another address with `--listen`";
+        Self(format!("cannot listen on {address}: {why}; {next}"))
+    }
+
+    fn stopped(why: std::io::Error) -> Self {
+        Self(format!("the server stopped: {why}"))
+    }
 }
 
 /// What every request handler needs.
@@ -276,10 +259,9 @@ impl Server {
         let tls = settings.tls.as_ref().map(Tls::open).transpose()?.map(Arc::new);
         let listener = bound(settings.listen)?;
         let metrics = settings.metrics.listen.map(bound).transpose()?;
-        let address = listener.local_addr().map_err(|why| ServerError::Bind {
-            address: settings.listen,
-            why,
-        })?;
+        let address = listener
+            .local_addr()
+            .map_err(|why| ServerError::bind(settings.listen, &why))?;
         let share = match settings.authentication {
             Authentication::Keys => Share::Half,
             Authentication::LoopbackOnly | Authentication::Nobody => Share::Whole,
@@ -291,7 +273,8 @@ impl Server {
             in_flight: Places::new(settings.max_in_flight, share),
             memory: Arc::new(Memory::new(settings.max_in_flight_bytes, share, settings.longest_wait)),
             tls,
-            acs: acs::Door::open(settings.acs.clone()).map_err(ServerError::AcsJournal)?,
+            acs: acs::Door::open(settings.acs.clone())
+                .map_err(|why| ServerError(format!("`acs.journal` cannot be read or written: {why}")))?,
             settings,
             limits,
             stopping: AtomicBool::new(false),
@@ -348,14 +331,14 @@ impl Server {
     /// When accepting connections fails for good.
     pub async fn run(self) -> Result<(), ServerError> {
         let upkeep = tokio::spawn(metrics_upkeep());
-        let listener = tokio::net::TcpListener::from_std(self.listener).map_err(ServerError::Stopped)?;
+        let listener = tokio::net::TcpListener::from_std(self.listener).map_err(ServerError::stopped)?;
         let settings = &self.shared.settings;
         let (connections, drain) = (settings.connections, settings.drain_timeout);
         let tls = self.shared.tls.clone();
         let metrics = match self.metrics {
             None => None,
             Some(listener) => {
-                let listener = tokio::net::TcpListener::from_std(listener).map_err(ServerError::Stopped)?;
+                let listener = tokio::net::TcpListener::from_std(listener).map_err(ServerError::stopped)?;
                 let router = metrics::router(Arc::clone(&self.shared));
                 let stop = self.stop.subscribe();
                 Some(tokio::spawn(listen::serve(
@@ -392,7 +375,7 @@ impl Server {
 const UPDATING: Duration = Duration::from_secs(3);
 
 fn bound(address: SocketAddr) -> Result<TcpListener, ServerError> {
-    let failed = |why| ServerError::Bind { address, why };
+    let failed = |why| ServerError::bind(address, &why);
     let listener = TcpListener::bind(address).map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
     Ok(listener)
@@ -418,7 +401,7 @@ impl Control {
     ///
     /// When the address cannot be listened on.
     pub async fn serve_too(&self, listener: TcpListener, routes: Router) -> Result<(), ServerError> {
-        let listener = tokio::net::TcpListener::from_std(listener).map_err(ServerError::Stopped)?;
+        let listener = tokio::net::TcpListener::from_std(listener).map_err(ServerError::stopped)?;
         let settings = &self.shared.settings;
         let stop = self.stop.subscribe();
         let routes = traced::traced(routes.layer(axum::middleware::from_fn(follow::follow)));
@@ -443,12 +426,16 @@ impl Control {
     /// keys would have none any more.
     pub fn prepare(&self, keyring: Keyring, tls: Option<&TlsSettings>) -> Result<Prepared, ServerError> {
         if keyring.is_empty() && self.shared.settings.authentication == Authentication::Keys {
-            return Err(ServerError::KeysGone);
+            let why = "there is no API key any more; a server that was started with keys is not opened by a reload";
+            return Err(ServerError(why.to_owned()));
         }
         let certificates = match (&self.shared.tls, tls) {
             (Some(_), Some(settings)) => Some(tls::read(settings)?),
             (None, None) => None,
-            (Some(_), None) | (None, Some(_)) => return Err(ServerError::TlsOnlyAtStart),
+            (Some(_), None) | (None, Some(_)) => {
+                let why = "`[tls]` came or went: that takes effect with the next start only";
+                return Err(ServerError(why.to_owned()));
+            }
         };
         Ok(Prepared {
             shared: Arc::clone(&self.shared),

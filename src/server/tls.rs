@@ -11,6 +11,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use tokio_rustls::TlsAcceptor;
 
+use super::ServerError;
+
 /// What a server shows of itself, and whom it asks to do the same.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsSettings {
@@ -22,31 +24,11 @@ pub struct TlsSettings {
     pub client_ca: Option<PathBuf>,
 }
 
-/// Why certificates cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum TlsError {
-    /// A file cannot be read, or holds something else.
-    #[error("`tls.{key}`: {}: expected {expected} (PEM): {why}", file.display())]
-    File {
-        /// The key of the configuration.
-        key: &'static str,
-        /// The file.
-        file: PathBuf,
-        /// What it was to hold.
-        expected: &'static str,
-        /// What is wrong.
-        why: String,
-    },
-    /// Certificate and key cannot be used together.
-    #[error("`tls.certificate`: the certificate and its key cannot be used: {0}")]
-    Unusable(String),
-}
-
 /// Certificate and key, as they are now.
 pub(super) struct Tls(ArcSwap<ServerConfig>);
 
 impl Tls {
-    pub(super) fn open(settings: &TlsSettings) -> Result<Self, TlsError> {
+    pub(super) fn open(settings: &TlsSettings) -> Result<Self, ServerError> {
         Ok(Self(ArcSwap::new(read(settings)?)))
     }
 
@@ -62,15 +44,15 @@ impl Tls {
 }
 
 /// Reads the files.
-pub(super) fn read(settings: &TlsSettings) -> Result<Arc<ServerConfig>, TlsError> {
-    let unusable = |why: &dyn std::fmt::Display| TlsError::Unusable(why.to_string());
+pub(super) fn read(settings: &TlsSettings) -> Result<Arc<ServerConfig>, ServerError> {
+    let unusable = |why: &dyn std::fmt::Display| {
+        ServerError(format!(
+            "`tls.certificate`: the certificate and its key cannot be used: {why}"
+        ))
+    };
     let chain = certificates("certificate", &settings.certificate)?;
-    let key = PrivateKeyDer::from_pem_file(&settings.key).map_err(|why| TlsError::File {
-        key: "key",
-        file: settings.key.clone(),
-        expected: "a private key",
-        why: why.to_string(),
-    })?;
+    let key = PrivateKeyDer::from_pem_file(&settings.key)
+        .map_err(|why| in_file("key", &settings.key, "a private key", &why))?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
@@ -94,18 +76,20 @@ pub(super) fn read(settings: &TlsSettings) -> Result<Arc<ServerConfig>, TlsError
 /// The name of HTTP/2 in a handshake (RFC 9113, section 3.1).
 pub(super) const HTTP_2: &[u8] = b"h2";
 
-fn certificates(key: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, TlsError> {
-    let wrong = |why: String| TlsError::File {
-        key,
-        file: file.to_owned(),
-        expected: "certificates",
-        why,
-    };
-    let read = CertificateDer::pem_file_iter(file).map_err(|error| wrong(error.to_string()))?;
+fn in_file(key: &str, file: &Path, expected: &str, why: &dyn std::fmt::Display) -> ServerError {
+    ServerError(format!(
+        "`tls.{key}`: {}: expected {expected} (PEM): {why}",
+        file.display()
+    ))
+}
+
+fn certificates(key: &'static str, file: &Path) -> Result<Vec<CertificateDer<'static>>, ServerError> {
+    let wrong = |why: &dyn std::fmt::Display| in_file(key, file, "certificates", why);
+    let read = CertificateDer::pem_file_iter(file).map_err(|error| wrong(&error))?;
     let read: Result<Vec<_>, _> = read.collect();
     match read {
-        Ok(certificates) if certificates.is_empty() => Err(wrong("there is none in it".to_owned())),
+        Ok(certificates) if certificates.is_empty() => Err(wrong(&"there is none in it")),
         Ok(certificates) => Ok(certificates),
-        Err(error) => Err(wrong(error.to_string())),
+        Err(error) => Err(wrong(&error)),
     }
 }

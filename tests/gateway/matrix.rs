@@ -320,35 +320,3 @@ async fn without_a_judge() {
         }
     }
 }
-
-#[tokio::test]
-async fn refusals_may_be_told_as_tasks() {
-    let judge = ScriptedJudge::answering(ruling).await;
-    let doors = [Door::A2aSend, Door::A2aStream, Door::A2aRest, Door::ProtocolProcess];
-    let views = [None, None, Some("/tasks/"), Some("/weather/request/")];
-    let said = doors.map(|door| (door, HONEST));
-    let (_guardian, scenes) = scenes(&judge, &said, "deny_style = \"task\"").await;
-    for (scene, path_of_view) in scenes.iter().zip(views) {
-        let (door, caller) = (scene.door, &scene.caller);
-        let (status, text) = scene.ask(FORBIDDEN).await;
-        assert_eq!(status, 200, "{door:?}: {text}");
-        let answer = match door.streams() {
-            true => data_of(&text).remove(0),
-            false => serde_json::from_str(&text).unwrap(),
-        };
-        let id = match door {
-            Door::A2aSend | Door::A2aStream => {
-                assert_eq!(answer["result"]["status"]["state"], "rejected", "{text}");
-                answer["result"]["id"].clone()
-            }
-            Door::A2aRest => answer["task"]["id"].clone(),
-            _ => answer["request_id"].clone(),
-        };
-        let view = match path_of_view {
-            Some(path) => caller.get(&format!("{path}{}", id.as_str().unwrap())).await.1,
-            None => caller.call("tasks/get", json!({"id": id})).await.to_string(),
-        };
-        assert!(view.contains("[guardian] "), "{door:?}: {view}");
-        assert_eq!(scene.asked(), 0, "{door:?}");
-    }
-}

@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::{FAILED, MISSING, QuestionId, STALE, marks};
+use crate::eval::EvalError;
 use crate::judge::{JudgeFailure, Question, Recorder};
 use crate::llm::{self, Failure, Reply};
 use crate::prompt::Marks;
@@ -18,37 +19,6 @@ use crate::prompt::Marks;
 const MAX_LINE: u64 = 4 * 1024 * 1024;
 /// The most lines over all files.
 const MAX_LINES: usize = 1_000_000;
-
-/// Why answers could not be read.
-#[derive(Debug, thiserror::Error)]
-pub enum BatchError {
-    /// A file could not be read.
-    #[error("{}: cannot be read: {why}", file.display())]
-    Unreadable {
-        /// The file.
-        file: PathBuf,
-        /// What the system said.
-        why: std::io::Error,
-    },
-    /// A line is no answer.
-    #[error("{}:{line}: {why}", file.display())]
-    Malformed {
-        /// The file.
-        file: PathBuf,
-        /// The line, from 1.
-        line: usize,
-        /// What was expected and what was found.
-        why: String,
-    },
-    /// An answer to no question of this run.
-    #[error("{place}: the answer `{custom_id}` is of no case in these suites; is it the file of another run?")]
-    Foreign {
-        /// File and line.
-        place: String,
-        /// The name of the question.
-        custom_id: String,
-    },
-}
 
 /// What becomes of an answer whose question would be put differently now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,7 +73,7 @@ impl BatchAnswers {
     /// # Errors
     ///
     /// The first line that is no answer, or the second answer to one question, with file and line.
-    pub fn read(files: &[PathBuf], stale: Stale) -> Result<Self, BatchError> {
+    pub fn read(files: &[PathBuf], stale: Stale) -> Result<Self, EvalError> {
         let mut answers = Self {
             cases: HashMap::new(),
             stale,
@@ -115,18 +85,11 @@ impl BatchAnswers {
         Ok(answers)
     }
 
-    fn read_file(&mut self, file: &Path, lines: &mut usize) -> Result<(), BatchError> {
-        let unreadable = |why| BatchError::Unreadable {
-            file: file.to_owned(),
-            why,
-        };
+    fn read_file(&mut self, file: &Path, lines: &mut usize) -> Result<(), EvalError> {
+        let unreadable = |why| EvalError::of(file, format_args!("cannot be read: {why}"));
         let mut reader = BufReader::new(std::fs::File::open(file).map_err(unreadable)?);
         for number in 1.. {
-            let malformed = |why: String| BatchError::Malformed {
-                file: file.to_owned(),
-                line: number,
-                why,
-            };
+            let malformed = |why: String| EvalError::in_line(file, number, why);
             let mut line = Vec::new();
             let read = reader
                 .by_ref()
@@ -183,18 +146,21 @@ impl BatchAnswers {
     /// # Errors
     ///
     /// The answer that comes first by the name of its case.
-    pub fn check_cases<'a>(&self, known: impl Iterator<Item = &'a str>) -> Result<(), BatchError> {
+    pub fn check_cases<'a>(&self, known: impl Iterator<Item = &'a str>) -> Result<(), EvalError> {
         let known: std::collections::HashSet<&str> = known.collect();
         let foreign = self.cases.iter().filter(|(case, _)| !known.contains(case.as_str()));
         match foreign.min_by_key(|(case, _)| case.as_str()) {
             None => Ok(()),
-            Some((case, entry)) => Err(BatchError::Foreign {
-                place: entry.place.clone(),
-                custom_id: entry
+            Some((case, entry)) => {
+                let id = entry
                     .answers
                     .first()
-                    .map_or_else(|| case.clone(), |(id, _)| id.to_string()),
-            }),
+                    .map_or_else(|| case.clone(), |(id, _)| id.to_string());
+                let place = &entry.place;
+                let why =
+                    format!("{place}: the answer `{id}` is of no case in these suites; is it the file of another run?");
+                Err(EvalError(why))
+            }
         }
     }
 

@@ -20,6 +20,8 @@ use serde_json::Value;
 pub(super) use messages::is_log;
 use session::Session;
 
+use super::EvalError;
+
 /// A kind of document that can be read.
 #[derive(Debug)]
 pub struct Importer {
@@ -115,27 +117,6 @@ pub struct Imported {
     pub empty: usize,
 }
 
-/// Why a file could not be imported.
-#[derive(Debug, thiserror::Error)]
-pub enum ImportError {
-    /// Something in it is no JSON.
-    #[error("line {line}: expected JSON: {why}")]
-    Malformed {
-        /// The line, from 1.
-        line: usize,
-        /// What is wrong.
-        why: serde_json::Error,
-    },
-    /// Nothing was found in it.
-    #[error("found no steps; `{importer}` reads {about}")]
-    Nothing {
-        /// The importer's name.
-        importer: &'static str,
-        /// What it reads.
-        about: &'static str,
-    },
-}
-
 impl Importer {
     /// The importer of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -148,7 +129,7 @@ impl Importer {
     /// # Errors
     ///
     /// The first line that is no JSON, or that there is no step in it.
-    pub fn import(&self, text: &str, source: &str) -> Result<(Vec<String>, Imported), ImportError> {
+    pub fn import(&self, text: &str, source: &str) -> Result<(Vec<String>, Imported), EvalError> {
         let documents = documents(text)?;
         let (mut imported, mut lines) = (Imported::default(), Vec::new());
         let parts: Vec<&[Value]> = match self.whole {
@@ -168,10 +149,10 @@ impl Importer {
             imported.empty += usize::from(lines.len() == before);
         }
         match lines.is_empty() {
-            true => Err(ImportError::Nothing {
-                importer: self.name,
-                about: self.about,
-            }),
+            true => Err(EvalError(format!(
+                "found no steps; `{}` reads {}",
+                self.name, self.about
+            ))),
             false => Ok((lines, imported)),
         }
     }
@@ -184,9 +165,9 @@ pub(super) fn log_as_session(log: &Value, name: &str) -> Option<String> {
 }
 
 /// The documents of a file: one, a list, or one after another, on lines of their own or over several lines. A list of messages is one document.
-fn documents(text: &str) -> Result<Vec<Value>, ImportError> {
+fn documents(text: &str) -> Result<Vec<Value>, EvalError> {
     let read: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
-    let mut documents = read.map_err(|why| ImportError::Malformed { line: why.line(), why })?;
+    let mut documents = read.map_err(|why| EvalError(format!("line {}: expected JSON: {why}", why.line())))?;
     match documents.as_mut_slice() {
         [Value::Array(list)] if !list.iter().any(is_message) => Ok(std::mem::take(list)),
         _ => Ok(documents),

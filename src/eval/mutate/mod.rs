@@ -12,7 +12,7 @@ use super::{Case, Span};
 use crate::model::{Content, Decision, Origin, Place};
 use crate::wire;
 
-pub use operators::{Of, Operator, OperatorError, Operators};
+pub use operators::{Of, Operator, Operators};
 
 /// Between the id of a case and the name of an operator, in the id of a mutant.
 pub(super) const MARK: char = '~';

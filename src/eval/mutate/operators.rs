@@ -8,26 +8,12 @@ use base64::engine::general_purpose::STANDARD;
 use regex::{NoExpand, RegexBuilder};
 use serde::Deserialize;
 
+use crate::eval::EvalError;
+
 /// The operators that are compiled in.
 const BUILT_IN: &str = include_str!("operators.toml");
 /// The most repetitions of a sentence on one side of a text.
 const MAX_TIMES: usize = 2_000;
-
-/// Why a file of operators cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum OperatorError {
-    /// It is no such file.
-    #[error("expected `[[operators]]` with `name` and `steps`: {0}")]
-    Malformed(#[from] toml::de::Error),
-    /// An operator cannot be used.
-    #[error("operator `{name}`: {why}")]
-    Wrong {
-        /// Its name.
-        name: String,
-        /// What was expected.
-        why: &'static str,
-    },
-}
 
 /// Which cases an operator is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -93,7 +79,7 @@ impl Operators {
     /// # Errors
     ///
     /// When their file is wrong, which a test excludes.
-    pub fn built_in() -> Result<Self, OperatorError> {
+    pub fn built_in() -> Result<Self, EvalError> {
         Self::parse(BUILT_IN)
     }
 
@@ -102,8 +88,9 @@ impl Operators {
     /// # Errors
     ///
     /// What was expected, and of which operator.
-    pub fn parse(text: &str) -> Result<Self, OperatorError> {
-        let found: Self = toml::from_str(text)?;
+    pub fn parse(text: &str) -> Result<Self, EvalError> {
+        let found: Self = toml::from_str(text)
+            .map_err(|why| EvalError(format!("expected `[[operators]]` with `name` and `steps`: {why}")))?;
         let mut seen = std::collections::BTreeSet::new();
         for operator in &found.operators {
             let why = if operator.steps.is_empty() {
@@ -119,10 +106,7 @@ impl Operators {
             } else {
                 continue;
             };
-            return Err(OperatorError::Wrong {
-                name: operator.name.clone(),
-                why,
-            });
+            return Err(EvalError(format!("operator `{}`: {why}", operator.name)));
         }
         Ok(found)
     }

@@ -10,27 +10,11 @@ use crate::gateway::answer::{Answer, rpc_error};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::{Json, object};
 use crate::gateway::route::Route;
-use crate::gateway::settings::DenyStyle;
 use crate::gateway::sse::Event;
 
 /// The JSON-RPC code of a refusal: outside of every reserved range, and shown by all published clients.
 pub(super) const DENIED: i64 = 4030;
 const DOMAIN: &str = "guardian.aos";
-
-/// A refused call: as an error, or as the configuration wants it.
-pub(super) fn denied_call(route: &Route, call: &Call, denial: &Denial) -> Answer {
-    let begins = matches!(call.op, Op::Send | Op::Stream) && call.begins_conversation();
-    if route.settings.deny_style == DenyStyle::Task && begins {
-        let (task, wrapped) = rejected_task(route, call, denial);
-        let carried = match &call.binding {
-            Binding::Rpc { .. } if call.version == Version::V0 => object([("result", task)]),
-            Binding::Rpc { .. } => object([("result", wrapped)]),
-            Binding::Rest => wrapped,
-        };
-        return Answer::json(StatusCode::OK, call.written(carried));
-    }
-    denied(route, call, denial)
-}
 
 /// A refusal, where a whole answer is expected.
 pub(super) fn denied(route: &Route, call: &Call, denial: &Denial) -> Answer {
@@ -52,7 +36,13 @@ pub(super) fn denied(route: &Route, call: &Call, denial: &Denial) -> Answer {
 /// What tells of a refusal where the status is given away: a task that failed, for calls that are answered with a task.
 fn in_band(route: &Route, call: &Call, denial: &Denial) -> Option<String> {
     match call.op {
-        Op::Send => Some(rejected_task(route, call, denial).1.write()),
+        // A task that only the gateway knows.
+        Op::Send => {
+            let context = uuid::Uuid::new_v4().to_string();
+            let id = route.judged.reject(context.clone(), denial);
+            let task = stopped_task(call, (&id, &context), "rejected", denial);
+            Some(object([("task", task)]).write())
+        }
         Op::Get | Op::Cancel => {
             let task: Json = json!({"id": call.task, "contextId": ""}).into();
             Some(failed_task(call, &task, denial).write())
@@ -69,18 +59,6 @@ fn in_band(route: &Route, call: &Call, denial: &Denial) -> Option<String> {
     }
 }
 
-/// A task that only the gateway knows, which tells of a refusal; alone, and as the answer to a message.
-fn rejected_task(route: &Route, call: &Call, denial: &Denial) -> (Json, Json) {
-    let context = uuid::Uuid::new_v4().to_string();
-    let id = route.judged.reject(context.clone(), denial);
-    let task = rejected(call, &id, &context, denial);
-    (task.clone(), object([("task", task)]))
-}
-
-fn rejected(call: &Call, id: &str, context: &str, denial: &Denial) -> Json {
-    stopped_task(call, (id, context), "rejected", denial)
-}
-
 /// The answer to a call about a task that only the gateway knows.
 pub(super) fn of_rejected(route: &Route, call: &Call) -> Option<Answer> {
     if call.op != Op::Get {
@@ -88,7 +66,7 @@ pub(super) fn of_rejected(route: &Route, call: &Call) -> Option<Answer> {
     }
     let id = call.task.as_deref()?;
     let known = route.judged.rejected(id)?;
-    let task = rejected(call, id, &known.context, &known.denial);
+    let task = stopped_task(call, (id, &known.context), "rejected", &known.denial);
     let carried = match &call.binding {
         Binding::Rpc { .. } => object([("result", task)]),
         Binding::Rest => task,

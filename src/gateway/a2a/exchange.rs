@@ -10,7 +10,7 @@ use super::cancel::cancel;
 use super::events::{Events, scope};
 use super::methods::Op;
 use super::views::{each_task, has_tasks, overlaid};
-use super::{answers, card, webhooks};
+use super::{answers, card};
 use crate::gateway::answer::{Answer, carried_by};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, UNASKED_STREAM};
@@ -40,7 +40,7 @@ impl Protocol for Call {
         answers::of_rejected(&exchange.route, self).map(Opened::Whole)
     }
 
-    /// Judges a call, and puts webhooks behind the gateway.
+    /// Judges a call. What is pushed would not pass through the gateway.
     async fn admit(&mut self, exchange: &Exchange) -> Result<(), Denial> {
         let route = &exchange.route;
         if self.op == Op::Subscribe
@@ -48,14 +48,15 @@ impl Protocol for Call {
         {
             return Err(Denial::clone(&denial));
         }
-        let owner = webhooks::owner(route, &exchange.received);
-        webhooks::check(route, self)?;
-        webhooks::hide_trusted(route, self, owner)?;
+        if self.asks_for_push() {
+            let message = "Push notifications do not pass through this gateway: follow the task or ask for it.";
+            return Err(Denial::undecided(Stage::Request, "untrusted_destination", message));
+        }
         if let Some(step) = exchange.ask(&self.question(route), self.says()).await? {
             self.take_modified(step)
                 .ok_or_else(|| Denial::unmodifiable(Stage::Request))?;
         }
-        webhooks::hide(route, self, owner)
+        Ok(())
     }
 
     fn send(&mut self, received: &Received) -> Outgoing {
@@ -101,7 +102,7 @@ impl Protocol for Call {
 
     /// Who follows a task that was stopped is told so in the form of an event.
     fn refused(&self, route: &Route, denial: &Denial) -> Opened<Events> {
-        let mut answer = answers::denied_call(route, self, denial);
+        let mut answer = answers::denied(route, self, denial);
         let told_as_event = self.op.streams() && (self.binding != Binding::Rest || answer.status.is_success());
         if told_as_event {
             let event = Event::of(answer.body.clone());
@@ -154,11 +155,9 @@ async fn finish(call: &Call, exchange: &Exchange, answer: Json, head: Head) -> A
             |step| call.carried_answer(step),
         )
         .await;
-    let owner = webhooks::owner(route, received);
     match judged {
         Ok(mut became) => {
             route.count("relayed");
-            webhooks::restore(route, call, &mut became, owner);
             if call.op == Op::Card {
                 card::rewrite_answer(route, call, &mut became);
             }

@@ -131,7 +131,7 @@ impl Op {
     }
 
     /// Whether the answer is a stream.
-    pub(super) const fn streams(self) -> bool {
+    pub(in crate::gateway) const fn streams(self) -> bool {
         matches!(self, Op::Stream | Op::Subscribe)
     }
 

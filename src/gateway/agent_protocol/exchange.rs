@@ -17,7 +17,6 @@ use crate::gateway::judged_units::is_bare;
 use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
-use crate::gateway::settings::DenyStyle;
 use crate::gateway::slow_answer::{Awaited, Opened};
 use crate::gateway::sse::Event;
 use crate::gateway::upstream::json_body;
@@ -223,13 +222,8 @@ impl Protocol for Call {
         )
     }
 
-    /// A refused request: as an error, or as the configuration wants it.
     fn refused(&self, route: &Route, denial: &Denial) -> Opened<Events> {
-        let answer = self.with_in_band(route, denied(denial), denial);
-        Opened::Whole(match (route.settings.deny_style, self.op, &answer.in_band) {
-            (DenyStyle::Task, Op::Process, Some(in_band)) => Answer::json(StatusCode::OK, in_band.clone()),
-            (DenyStyle::Task | DenyStyle::Error, ..) => answer,
-        })
+        Opened::Whole(self.with_in_band(route, denied(denial), denial))
     }
 
     fn fault(&self, route: &Route, status: StatusCode, message: &str) -> Opened<Events> {

@@ -48,10 +48,8 @@ impl Bridge {
     ///
     /// When nothing can be sent.
     pub fn new(url: Url, headers: HeaderMap) -> Result<Self, GatewayError> {
-        let http = client().build().map_err(|error| GatewayError::Unusable {
-            gateway: url.origin().ascii_serialization(),
-            why: error.to_string(),
-        })?;
+        let name = url.origin().ascii_serialization();
+        let http = client().build().map_err(|error| GatewayError::of(name, error))?;
         Ok(Self {
             http,
             url,

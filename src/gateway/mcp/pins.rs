@@ -14,30 +14,8 @@ use unicode_security::confusable_detection::skeleton;
 
 /// Why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
-pub enum PinsError {
-    /// It cannot be read or written.
-    #[error("{path}: {why}")]
-    File {
-        /// The file.
-        path: String,
-        /// What the system says.
-        why: std::io::Error,
-    },
-    /// It holds something else.
-    #[error("{path}: expected what `guardian mcp-stdio` wrote there, found: {why}; move the file away to begin anew")]
-    Content {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        why: serde_json::Error,
-    },
-    /// It is too large.
-    #[error("{0}: expected at most {MAX_SIZE} bytes; move the file away to begin anew")]
-    TooLarge(String),
-    /// There is no such server or tool.
-    #[error("`{0}` was never offered; `guardian mcp list` shows what was")]
-    Unknown(String),
-}
+#[error("{0}")]
+pub struct PinsError(String);
 
 /// Bytes of the file.
 const MAX_SIZE: u64 = 64 * 1024 * 1024;
@@ -211,7 +189,11 @@ impl Pins {
     /// When the file cannot be read or written, or a tool was never offered.
     pub fn approve(&self, server: &str, names: &[String]) -> Result<Vec<String>, PinsError> {
         self.change(|known| {
-            let unknown = |name: &str| PinsError::Unknown(name.to_owned());
+            let unknown = |name: &str| {
+                PinsError(format!(
+                    "`{name}` was never offered; `guardian mcp list` shows what was"
+                ))
+            };
             let tools = known.0.get_mut(server).ok_or_else(|| unknown(server))?;
             let named: Vec<String> = match names {
                 [] => tools.keys().cloned().collect(),
@@ -246,7 +228,7 @@ impl Pins {
         let mut known = self.parse(&mut file)?;
         let (given, changes) = change(&mut known)?;
         if changes {
-            let text = serde_json::to_vec_pretty(&known).map_err(|why| self.failed(why.into()))?;
+            let text = serde_json::to_vec_pretty(&known).map_err(|why| self.failed(why))?;
             let writing = file
                 .seek(SeekFrom::Start(0))
                 .and_then(|_| file.set_len(0))
@@ -273,26 +255,23 @@ impl Pins {
         let read = file.take(MAX_SIZE + 1).read_to_end(&mut text);
         read.map_err(|why| self.failed(why))?;
         if text.len() as u64 > MAX_SIZE {
-            return Err(PinsError::TooLarge(self.shown()));
+            return Err(self.failed(format_args!(
+                "expected at most {MAX_SIZE} bytes; move the file away to begin anew"
+            )));
         }
         if text.is_empty() {
             return Ok(Known::default());
         }
-        serde_json::from_slice(&text).map_err(|why| PinsError::Content {
-            path: self.shown(),
-            why,
+        serde_json::from_slice(&text).map_err(|why| {
+            let expected = "expected what `guardian mcp-stdio` wrote there";
+            self.failed(format_args!(
+                "{expected}, found: {why}; move the file away to begin anew"
+            ))
         })
     }
 
-    fn failed(&self, why: std::io::Error) -> PinsError {
-        PinsError::File {
-            path: self.shown(),
-            why,
-        }
-    }
-
-    fn shown(&self) -> String {
-        Path::display(&self.0).to_string()
+    fn failed(&self, why: impl std::fmt::Display) -> PinsError {
+        PinsError(format!("{}: {why}", Path::display(&self.0)))
     }
 }
 

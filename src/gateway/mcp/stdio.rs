@@ -98,10 +98,7 @@ impl Lines {
         let source = match decider {
             Decider::Here { guardian, caller } => Source::Here { guardian, caller },
             Decider::There(remote) => {
-                let http = client().build().map_err(|error| GatewayError::Unusable {
-                    gateway: server.to_owned(),
-                    why: error.to_string(),
-                })?;
+                let http = client().build().map_err(|error| GatewayError::of(server, error))?;
                 let (url, key) = (remote.url, remote.key);
                 Source::There { http, url, key }
             }

@@ -57,7 +57,6 @@ fn with(history: &History, budget_tokens: usize) -> Rendered {
         budget_tokens,
         reasoning: Reasoning::Shown,
         ranks: None,
-        part: None,
     };
     builtin().render(&input, &marks()).unwrap()
 }
