@@ -139,10 +139,10 @@ fn a_wrong_endpoint_says_which_key_of_which_endpoint() {
     assert!(with("price_in=-1.0").contains("`judge.price_in`"));
     let removed = with("[[judge.endpoints]]\nbase_url='http://i/v1'\ntokens_per_minute=9");
     assert!(
-        removed.contains("`judge.endpoints[0].tokens_per_minute` was removed"),
+        removed.contains("`judge.endpoints[0].tokens_per_minute`: was removed"),
         "{removed}"
     );
-    assert!(with("hedge_after_ms=700").contains("`judge.hedge_after_ms` was removed"));
+    assert!(with("hedge_after_ms=700").contains("`judge.hedge_after_ms`: was removed"));
     assert!(with("unusable_answers='guess'").contains("`ask_again`, `fail`, found `guess`"));
 }
 
@@ -320,10 +320,6 @@ fn settings_that_could_never_take_effect_are_refused() {
     assert!(error("[judge]\nbase_url='http:///v1'\nmodel='m'").contains("expected a host after `://`"));
     assert!(error("[sessions]\nmax_bytes=1048576\nmax_session_bytes=4194304").contains("`sessions.max_session_bytes`"));
     assert!(error("[sessions]\nmax_disk_bytes=33554432").contains("`sessions.directory`: is needed"));
-    assert!(
-        error("[judge]\nbase_url='http://h/v1'\nmodel='m'\n[judge.breaker]\nrest_ms=900\nlongest_rest_ms=100")
-            .contains("`judge.breaker.longest_rest_ms`")
-    );
     for filter in ["verbose", "warn,loud", "inf"] {
         let settings = telemetry::Settings {
             filter: filter.to_owned(),

@@ -9,7 +9,6 @@ use aos_guardian::llm;
 use aos_guardian::model::{ContentId, Decision, NOTHING_WITHHELD, ReasonCode, Risk, Step};
 use aos_guardian::policy::Policy;
 use aos_guardian::prompt::Prompts;
-
 use serde_json::{Value, json};
 use tokio::time::Instant;
 

@@ -20,7 +20,7 @@ use super::json::Json;
 use super::receive::Received;
 use super::route::Route;
 use super::step_verdict::StepVerdict;
-use crate::wire::chat::{self, MAX_STEPS, NoTrace, Under};
+use crate::wire::chat::{self, NoTrace, Under};
 
 const NAME: &str = "Guardian";
 const DESCRIPTION: &str = "Judges what agents are about to do, or have received: allow, modify or deny, with reasons.";
@@ -35,6 +35,8 @@ struct Task {
     /// The conversation or run that it belongs to.
     context: String,
     begun: Timestamp,
+    /// Bytes that it may come to.
+    weight: u32,
     verdict: Shared<BoxFuture<'static, Arc<Value>>>,
 }
 
@@ -55,16 +57,19 @@ pub(super) struct Desk {
     tasks: Cache<(Owner, String), Task>,
 }
 
-/// Bytes of all tasks, and what each may come to.
+/// Bytes of all tasks; what a task takes, and what each of its steps may add.
 const TASKS_BYTES: u64 = 64 * 1024 * 1024;
-const TASK_BYTES: u32 = 4 * 1024 + MAX_STEPS as u32 * 2 * 1024;
+const TASK_BYTES: usize = 4 * 1024;
+const STEP_BYTES: usize = 2 * 1024;
 const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
 
 impl Desk {
     /// Of a route; with the tasks of the same route under other settings.
     pub(super) fn new(route: Arc<Route>, before: Option<&Self>) -> Self {
         let made = || {
-            let tasks = Cache::builder().max_capacity(TASKS_BYTES).weigher(|_, _| TASK_BYTES);
+            let tasks = Cache::builder()
+                .max_capacity(TASKS_BYTES)
+                .weigher(|_, task: &Task| task.weight);
             tasks.time_to_live(KEPT_FOR).build()
         };
         Self {
@@ -82,6 +87,7 @@ impl Desk {
             instructions: String::new(),
         };
         let steps = chat::steps(handed_in, &under)?;
+        let weight = u32::try_from(TASK_BYTES + steps.len() * STEP_BYTES).unwrap_or(u32::MAX);
         let (route, memory) = (Arc::clone(&self.route), Arc::clone(&received.memory));
         let judging = tokio::spawn(async move {
             let mut judged = Vec::with_capacity(steps.len());
@@ -98,6 +104,7 @@ impl Desk {
             id: uuid::Uuid::new_v4().to_string(),
             context,
             begun: Timestamp::now(),
+            weight,
             verdict: async move { Arc::new(judging.await.unwrap_or_else(|_| verdict(&[]))) }
                 .boxed()
                 .shared(),
@@ -165,6 +172,7 @@ fn read_text(text: &str) -> Json {
 
 /// A name that a caller may give to a conversation.
 fn name(text: &str) -> Option<String> {
-    let fits = |text: &&str| (1..=128).contains(&text.len()) && crate::wire::is_identifier(text);
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:/+=".contains(c);
+    let fits = |text: &&str| (1..=128).contains(&text.len()) && text.chars().all(plain);
     Some(text).filter(fits).map(str::to_owned)
 }
