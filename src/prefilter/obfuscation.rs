@@ -5,6 +5,7 @@
 mod digits;
 mod gaps;
 mod unread;
+mod wordplay;
 
 use std::ops::Range;
 
@@ -24,6 +25,7 @@ rule_keys! {
         Ornamental = "ornamental",
         Gaps = "gaps",
         Digits = "digits",
+        RunTogether = "run_together",
         Unread = "unread",
         Pieces = "pieces",
     }
@@ -68,7 +70,7 @@ impl Prefilter for Obfuscation {
     }
 
     fn words(&self) -> Vec<Word> {
-        unread::words().collect()
+        wordplay::words().chain(unread::words()).collect()
     }
 
     fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
@@ -105,11 +107,14 @@ impl Prefilter for Obfuscation {
             }
         }
         if let Some(raw) = subject.views.iter().next()
-            && let Some(span) = unread::unread(raw, || subject.hits(raw))
+            && let Some(span) = unread::unread(raw, || subject.hits(raw), wordplay::count())
         {
             self.add(At::Unread, subject, raw, span, found);
         }
         for view in subject.views.folded() {
+            if let Some(span) = wordplay::run_together(view.text(), subject.hits(view)) {
+                self.add(At::RunTogether, subject, view, span, found);
+            }
             if view.kinds().has(ByteClasses::GAPS) {
                 for span in gaps::gaps(view.text()).into_iter().take(MAX) {
                     self.add(At::Gaps, subject, view, span, found);

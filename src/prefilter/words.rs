@@ -86,6 +86,7 @@ word_lists! {
     ;
     "obfuscation.toml", OBFUSCATION:
     obfuscation_gaps = "gaps" { COMPACT }
+    obfuscation_wordplay = "wordplay" { PHRASES }
     obfuscation_unread = "unread" { NAMES, ENCIPHERED, FORMS }
     ;
     "personal_data.toml", PERSONAL_DATA:

@@ -15,13 +15,14 @@ pub(super) fn words() -> impl Iterator<Item = Word> {
     words.map(|word| Word::any_case(*word))
 }
 
-/// Where such a block stands in a text.
+/// Where such a block stands in a text; its keywords are the last of the family's, from `first` on.
 pub(super) fn unread<S: Iterator<Item = KeywordHit>>(
     view: &ViewText<'_>,
     hits: impl Fn() -> S,
+    first: usize,
 ) -> Option<Range<usize>> {
     let text = view.text();
-    let places = || hits().map(|seen| (seen.word, seen.span));
+    let places = || hits().filter_map(|seen| Some((seen.word.checked_sub(first)?, seen.span)));
     let forms = NAMES.len() + ENCIPHERED.len();
     let mut enciphered = places().filter(|(word, _)| (NAMES.len()..forms).contains(word));
     if let Some((word, span)) = enciphered.next()
