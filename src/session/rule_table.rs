@@ -47,6 +47,7 @@ rule_keys! {
         DefinitionWantsMore = "definition_wants_more",
         RunsLater = "runs_later",
         ConsentClaimed = "consent_claimed",
+        FeedsDefinition = "feeds_definition",
     }
 }
 

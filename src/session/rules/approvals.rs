@@ -3,7 +3,7 @@
 use super::hijack::of_echo;
 use super::rule_context::{Role, RuleContext};
 use super::{FindingSite, RuleId, finding};
-use crate::model::{Confidence, Content, Finding, Kind, Outcome, ToolClass};
+use crate::model::{Confidence, Content, ContentId, Finding, Kind, Outcome, Pointer, ToolClass};
 use crate::session::lexicon::{names_one_of, words};
 use crate::session::orders::{self, Strength};
 use crate::session::taint::{self, EchoKind, Standing, ValueKind};
@@ -20,7 +20,7 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
         ToolClass::ChangesPermissions,
         ToolClass::SendsOut,
     ];
-    if !grave.into_iter().any(|class| context.has(class)) {
+    if !grave.into_iter().any(|class| context.has(class)) && !orders_goods(context) {
         return;
     }
     let latest = context.past.authority().requests().last();
@@ -36,7 +36,11 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
         .iter()
         .flat_map(|said| [said.text.head.as_str(), "\n", said.text.tail.as_str(), "\n"])
         .collect();
-    let Some((content, what)) = strange_target(context, &approved) else {
+    let strange = strange_target(context, &approved)
+        .map(|(content, what)| (Some(content.id), content.pointer.clone(), content.text.len(), what))
+        .or_else(|| other_amount(context, &approved))
+        .or_else(|| wider_path(context, &approved));
+    let Some((content, pointer, length, what)) = strange else {
         return;
     };
     let verb = match event.step.outcome {
@@ -44,7 +48,13 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
         Outcome::Done | Outcome::Allowed | Outcome::Modified => "proposed",
     };
     let place = format!("r{} answers what was {verb} in step {answered}", request.number);
-    let site = FindingSite::of(content, &what, &place);
+    let site = FindingSite {
+        content,
+        pointer,
+        span: 0..length,
+        what: &what,
+        place: &place,
+    };
     found.extend(finding(RuleId::ApprovedOtherwise, context, site));
 }
 
@@ -61,6 +71,11 @@ fn claims_consent(context: &RuleContext<'_>, step: u32) -> bool {
 /// Whether the tool sets up what goes on by itself: a rule of forwarding, a hook, an account that is paid into.
 fn stands(context: &RuleContext<'_>) -> bool {
     !context.classified.reads && names_one_of(context.tool(), &words().standing)
+}
+
+/// Whether the tool orders, books or buys something.
+fn orders_goods(context: &RuleContext<'_>) -> bool {
+    !context.classified.reads && names_one_of(context.tool(), &words().ordering)
 }
 
 /// A payment, a grant, a deletion whose object first stood in a text that claims consent for it, or wants it done quietly. A
@@ -137,4 +152,100 @@ fn strange_target<'a>(context: &'a RuleContext<'_>, approved: &str) -> Option<(&
 fn names_file(approved: &str, path: &str) -> bool {
     let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
     !path.contains(':') && (3..path.len()).contains(&file.len()) && approved.contains(file)
+}
+
+/// What is not as it was approved: the text, its place, its length, and how an explanation calls it.
+type Other = (Option<ContentId>, Pointer, usize, String);
+
+/// An amount that stands neither in what was approved nor in anything that the user said, where what was approved names one.
+fn other_amount(context: &RuleContext<'_>, approved: &str) -> Option<Other> {
+    let known = amounts(approved);
+    if !context.acts() || known.is_empty() {
+        return None;
+    }
+    let said: Vec<u64> = context
+        .past
+        .authority()
+        .requests()
+        .iter()
+        .flat_map(|request| amounts(&request.text.head))
+        .collect();
+    let call = context.step.tool_call.as_ref()?;
+    let pays = context.has(ToolClass::Pays);
+    let names = || words().quantities.iter().chain(words().amounts.iter().filter(|_| pays));
+    let is_amount = |name: &str| names().any(|known| name.to_lowercase().contains(known.as_str()));
+    let argument = call.arguments.iter().find(|argument| {
+        let paid = amounts(&argument.json);
+        is_amount(&argument.name)
+            && !paid.is_empty()
+            && paid.iter().all(|paid| !known.contains(paid) && !said.contains(paid))
+    })?;
+    let content = context
+        .step
+        .contents
+        .iter()
+        .find(|content| content.pointer == argument.pointer);
+    Some((
+        content.map(|content| content.id),
+        argument.pointer.clone(),
+        content.map_or(0, |content| content.text.len()),
+        format!("`{}`", taint::short(&argument.name)),
+    ))
+}
+
+/// Amounts in hundredths, read both ways: `1.240,00` and `1,240.00`.
+fn amounts(text: &str) -> Vec<u64> {
+    const MAX: usize = 64;
+    let mut found = Vec::new();
+    let text = text.replace([' ', '\u{a0}', '\u{202f}', '\''], "");
+    for piece in text
+        .split(|c: char| !c.is_ascii_digit() && !matches!(c, '.' | ','))
+        .take(4_096)
+    {
+        let piece = piece.trim_matches(['.', ',']);
+        let digits = piece.chars().filter(char::is_ascii_digit).count();
+        if found.len() >= MAX || !(1..=12).contains(&digits) {
+            continue;
+        }
+        let (whole, cents) = match piece.rsplit_once(['.', ',']) {
+            Some((whole, cents)) if (1..=2).contains(&cents.len()) => (whole, format!("{cents:0<2}")),
+            _ => (piece, "00".to_owned()),
+        };
+        let whole: String = whole.chars().filter(char::is_ascii_digit).collect();
+        found.extend(
+            format!("{whole}{cents}")
+                .parse::<u64>()
+                .ok()
+                .filter(|amount| *amount > 0),
+        );
+    }
+    found
+}
+
+/// A folder, where one thing in it was approved.
+fn wider_path(context: &RuleContext<'_>, approved: &str) -> Option<Other> {
+    let paths: Vec<&str> = approved
+        .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';'))
+        .map(|word| word.trim_end_matches(['.', '?', '!', ':']))
+        .filter(|word| word.len() > 3 && word.contains('/'))
+        .take(64)
+        .collect();
+    let content = context.arguments().find(|content| {
+        let wider = content.text.trim().trim_end_matches(['/', '*']);
+        let is_path = wider.len() > 1 && wider.contains('/') && !wider.contains(char::is_whitespace);
+        let holds = |path: &&str| {
+            path.trim_end_matches('/')
+                .strip_prefix(wider)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
+        let named = paths.iter().any(|path| path.trim_end_matches(['/', '*']) == wider);
+        is_path && !named && paths.iter().any(holds) && !context.facts().taint().user_said_all(wider)
+    })?;
+    let label = content.label.as_deref().map(taint::short).unwrap_or_default();
+    Some((
+        Some(content.id),
+        content.pointer.clone(),
+        content.text.len(),
+        format!("`{label}`"),
+    ))
 }

@@ -8,6 +8,7 @@ use super::{FindingSite, RuleId, finding};
 use crate::model::{Confidence, Content, FactKind, Finding, Form, Kind, Origin, Severity, Step, head};
 use crate::session::lexicon::{self, Sign, Signs};
 use crate::session::orders;
+use crate::session::taint::{Standing, short};
 use crate::text::views::Normalized;
 
 /// Texts of one step that are read.
@@ -32,6 +33,7 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
         }
         Kind::McpRequest | Kind::ToolCall => {
             found.extend(private_file(context));
+            found.extend(feeds(context));
             return;
         }
         _ => return,
@@ -120,6 +122,46 @@ fn private_file(context: &RuleContext<'_>) -> Option<Finding> {
     tell(RuleId::LinksPrivateFile, context, content, "the link")
 }
 
+/// Whether the argument that a description is about has an address for a default.
+fn fills_itself_in(context: &RuleContext<'_>, content: &Content) -> bool {
+    let pointer = content.pointer.as_str();
+    let property = pointer.rsplit_once('/').map_or(pointer, |(property, _)| property);
+    let mut values = context.step.contents_of(Origin::ToolDescription).take(MAX_CONTENTS);
+    values.any(|value| {
+        let place = value.pointer.as_str().strip_prefix(property).unwrap_or_default();
+        (place.starts_with("/default") || place.starts_with("/const") || place.starts_with("/enum"))
+            && (value.text.contains('@') || value.text.contains("://"))
+    })
+}
+
+/// An argument that is filled in as a definition wanted it that asked for more than the tool needs.
+fn feeds(context: &RuleContext<'_>) -> Option<Finding> {
+    let orders = context.facts().instructions();
+    let orders: Vec<&str> = orders
+        .filter(|order| order.place.origin == Origin::ToolDescription)
+        .map(|order| order.place.pointer.as_str())
+        .collect();
+    let content = context.arguments().find(|content| {
+        let Some(label) = content.label.as_deref() else {
+            return false;
+        };
+        let within = format!("/properties/{label}/");
+        // What the argument is honestly for is filled in as well: an id, a word.
+        let carries = content.text.split_whitespace().count() >= 4
+            || context
+                .echoes
+                .iter()
+                .any(|echo| echo.content == Some(content.id) && echo.standing == Standing::Stranger);
+        carries && orders.iter().any(|pointer| pointer.contains(&within))
+    })?;
+    tell(
+        RuleId::FeedsDefinition,
+        context,
+        content,
+        &format!("`{}`", short(content.label.as_deref().unwrap_or_default())),
+    )
+}
+
 /// A definition that wants what was said, or a private file, or something that nobody is to be told of.
 fn definitions(context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
@@ -144,7 +186,10 @@ fn definitions(context: &RuleContext<'_>) -> Vec<Finding> {
         // "Do not ask the user for it" spares the user a question.
         let asks = text.contains(" ask ") || text.contains("nachfrag") || text.contains("demander");
         let argument = content.pointer.as_str().contains("/properties/");
-        let strong = (argument && hides && !asks)
+        // An address that fills itself in, and is not to be spoken of.
+        let sends_itself = hides && fills_itself_in(context, content);
+        let strong = sends_itself
+            || (argument && hides && !asks)
             || (signs.has(Sign::Quiet) && (file || talk))
             || (talk && (asked_for.has(Sign::Whole) || hides))
             || (hides && file)
