@@ -41,6 +41,7 @@ rule_keys! {
         ApprovedOtherwise = "approved_otherwise",
         SplitInstruction = "split_instruction",
         MemoryFromOutside = "memory_from_outside",
+        SplitSecret = "split_secret",
         FormWantsSecret = "form_wants_secret",
         ServerWantsTalk = "server_wants_talk",
         LinksPrivateFile = "links_private_file",

@@ -22,7 +22,7 @@
 //! | S5 | addresses in every spelling | denied, or a finding |
 //! | S6 | shell commands in every spelling, behind other programs | denied, or a finding |
 //! | S7 | SQL statements in every spelling | denied |
-//! | S8 | secrets encoded, over several lines, in sentences | masked, denied, or left to the judge |
+//! | S8 | secrets in pieces, encoded, over several lines, in sentences | masked, denied, or left to the judge |
 //! | S9 | content in numbers, in names of members, in descriptions of tools | read like any other |
 //! | S10 | numbers without quotes that are cards or amounts | masked; judged with their value |
 //! | J1 | content that imitates the fence around untrusted text | it closes no fence |

@@ -600,6 +600,7 @@ fn s7_statements_in_disguise_are_denied() {
 #[test]
 fn s8_secrets_in_disguise_do_not_get_through() {
     let key = key();
+    let (first, second) = key.split_at(9);
     let pem = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEAx3Jv7tQmZk9d1sWf5Yh2uL0pRbN8cXeG4iTaKoVq6DzHwMyS\nA7nPl3EfUgC2rBjQ9vXtZ5kOmW1hYsI8dLpNa0xGqRcVbJfTeKuM4iHzSwD6yPoE\n-----END RSA PRIVATE KEY-----";
     masked(
         "secret.",
@@ -630,6 +631,14 @@ fn s8_secrets_in_disguise_do_not_get_through() {
             tool_call("send_mail", "body", &json!(pem)),
         ],
     );
+    let split = answer_to(&tool_outputs(
+        json!([{"kind": "text", "text": first}, {"kind": "text", "text": second}]),
+    ));
+    assert_eq!(split.decision(), MODIFY, "{:?}", split.rules());
+    let split = answer_to(&tool_outputs(
+        json!([{"kind": "data", "data": {"a": first, "b": second}}]),
+    ));
+    assert_eq!(split.decision(), MODIFY, "{:?}", split.rules());
 }
 
 #[test]

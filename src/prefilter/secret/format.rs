@@ -126,6 +126,11 @@ impl Format {
         }))
     }
 
+    pub(super) fn is_self_evident(&self) -> bool {
+        let token = matches!(self.form, Form::TokenAtKeyword | Form::TokenNearKeyword);
+        (token || self.check == Check::Pem) && self.confidence == Confidence::High
+    }
+
     /// Whether its expression compiles; for the test that holds that all do.
     #[cfg(test)]
     pub(super) fn compiles(&self) -> bool {

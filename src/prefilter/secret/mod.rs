@@ -10,15 +10,17 @@ mod data;
 mod format;
 mod labelled;
 mod names;
+mod split;
 mod table;
 mod value;
 
 use std::ops::Range;
 
 use self::format::{CostMeter, Hit};
-use self::table::Table;
+use self::table::{Reading, Table};
 use super::{Prefilter, RuleError, Subject, TrivialContent, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Origin, Rule, Step, Treatment, View};
+use crate::policy::Policy;
 
 /// The family's name.
 const FAMILY: &str = "secret";
@@ -66,7 +68,7 @@ impl Prefilter for Secret {
                 false => 0,
             };
             let mut effort = CostMeter::for_text(view.text(), granted);
-            let mut hits = table.hits(view.text(), subject.hits(view), &mut effort);
+            let mut hits = table.hits(view.text(), subject.hits(view), Reading::Everything, &mut effort);
             subject.context.spend(effort.used(), CostMeter::OF_STEP);
             subject.context.work(Work::Secret, effort.read());
             let mut belongs = None;
@@ -93,6 +95,10 @@ impl Prefilter for Secret {
                 taken.push(raw);
             }
         }
+    }
+
+    fn screen_step(&self, step: &Step, _policy: &Policy, found: &mut Vec<Finding>) {
+        split::screen(&self.table, step, found);
     }
 }
 

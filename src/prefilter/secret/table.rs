@@ -16,7 +16,7 @@ use super::labelled;
 use super::names::{self, Label};
 use crate::model::{Confidence, Rule};
 use crate::prefilter::tables::Tables;
-use crate::prefilter::{KeywordHit, RuleError, Word};
+use crate::prefilter::{KeywordHit, Keywords, RuleError, Word};
 use crate::text::keywords::Before;
 
 /// Every rule of the family.
@@ -24,6 +24,8 @@ pub(super) struct Table {
     rules: Vec<Rule>,
     formats: Vec<Format>,
     words: Vec<Word>,
+    /// The words of formats that need none beside them, at their places.
+    self_evident: Keywords,
     targets: Vec<Vec<Target>>,
     labelled_password: usize,
     labelled_token: usize,
@@ -35,6 +37,15 @@ const MAX_HITS: usize = 1000;
 
 /// What looking at the value of one name costs.
 const LABEL_COST: usize = 512;
+
+/// Which patterns are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reading {
+    /// All.
+    Everything,
+    /// Only those that need no word beside them: what can be told even from pieces joined.
+    SelfEvident,
+}
 
 #[derive(Clone, Debug)]
 enum Target {
@@ -93,10 +104,24 @@ impl Table {
                 }
             }
         }
+        let tells_itself = |target: &Target| match target {
+            Target::Format(index) => formats.get(*index).is_some_and(Format::is_self_evident),
+            Target::Label(_) => false,
+        };
+        // A word that needs another beside it keeps its place as an empty one, which is never found.
+        let self_evident_words: Vec<Word> = words
+            .iter()
+            .zip(&targets)
+            .map(|(word, targets)| match targets.iter().any(tells_itself) {
+                true => word.clone(),
+                false => Word::exact(""),
+            })
+            .collect();
         Ok(Self {
             rules,
             formats,
             words,
+            self_evident: Keywords::of([self_evident_words]),
             targets,
             labelled_password,
             labelled_token,
@@ -114,8 +139,21 @@ impl Table {
         &self.words
     }
 
+    /// Every secret in pieces that are joined, as far as it can be told from them alone.
+    pub(super) fn self_evident_hits(&self, text: &str) -> Vec<Hit> {
+        let words = self.self_evident.hits(text);
+        let mut effort = CostMeter::for_text(text, CostMeter::OF_STEP);
+        self.hits(text, words.of(0), Reading::SelfEvident, &mut effort)
+    }
+
     /// Every secret in a text in which these words stand, the most specific where several overlap, in the order of the text.
-    pub(super) fn hits(&self, text: &str, words: impl Iterator<Item = KeywordHit>, effort: &mut CostMeter) -> Vec<Hit> {
+    pub(super) fn hits(
+        &self,
+        text: &str,
+        words: impl Iterator<Item = KeywordHit>,
+        reading: Reading,
+        effort: &mut CostMeter,
+    ) -> Vec<Hit> {
         let mut words = words.peekable();
         if words.peek().is_none() {
             return Vec::new();
@@ -133,6 +171,9 @@ impl Table {
                         let Some(format) = self.formats.get(*index) else {
                             continue;
                         };
+                        if reading == Reading::SelfEvident && !format.is_self_evident() {
+                            continue;
+                        }
                         match format.form {
                             Form::TokenAtKeyword => format.read_token(text, found.span.start, effort, &mut hits),
                             Form::Named | Form::TokenNearKeyword | Form::Pattern => {
@@ -145,7 +186,9 @@ impl Table {
                         }
                     }
                     Target::Label(label) => {
-                        if let Some(name) = labelled::name_at(text, found.span.clone(), *label) {
+                        if reading == Reading::Everything
+                            && let Some(name) = labelled::name_at(text, found.span.clone(), *label)
+                        {
                             effort.spend(LABEL_COST);
                             let cells = labelled::in_table(&mut tables, text, &name);
                             hits.extend(cells.iter().map(|found| self.labelled_hit(found)));

@@ -1,4 +1,4 @@
-//! The family as a whole: every rule's examples, spans, dedupe, speed.
+//! The family as a whole: every rule's examples, spans, dedupe, split secrets, speed.
 
 use std::sync::LazyLock;
 
@@ -6,8 +6,7 @@ use base64::Engine;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::Pointer;
-use crate::policy::Policy;
+use crate::model::{Pointer, Severity};
 use crate::prefilter::testing;
 
 static SECRET: LazyLock<Secret> = LazyLock::new(|| Secret::new().unwrap());
@@ -236,6 +235,72 @@ fn a_value_whose_name_stands_beside_it_is_a_secret() {
         (found[0].rule.as_str(), found[0].span.clone()),
         ("secret.labelled_password", 0..8)
     );
+}
+
+fn across(pieces: &[(&str, &str)]) -> Vec<Finding> {
+    let mut step = testing::step(pieces.iter().map(|(_, text)| (Origin::ToolOutput, (*text).to_owned())));
+    for (content, (pointer, _)) in step.contents.iter_mut().zip(pieces) {
+        content.pointer = Pointer::new(*pointer);
+    }
+    let found = testing::seen_in_shape(&*SECRET, &step, &Policy::standard().unwrap());
+    for finding in &found {
+        let text = &step.content(finding.content.unwrap()).unwrap().text;
+        assert!(text.get(finding.span.clone()).is_some());
+    }
+    found
+}
+
+#[test]
+fn a_token_split_over_two_outputs_is_found_at_every_seam() {
+    let token = secret_of("github_pat");
+    for cut in 1..token.len() {
+        let (a, b) = (
+            format!("first: {}", token.get(..cut).unwrap()),
+            format!("{} is the rest", token.get(cut..).unwrap()),
+        );
+        let outputs = [
+            ("/outputs/0/kind", "text"),
+            ("/outputs/0/text", &a),
+            ("/outputs/1/kind", "text"),
+            ("/outputs/1/text", &b),
+        ];
+        let found = across(&outputs);
+        let places: Vec<(usize, Range<usize>)> = found
+            .iter()
+            .map(|f| (f.content.unwrap().index(), f.span.clone()))
+            .collect();
+        assert_eq!(places, [(1, 7..7 + cut), (3, 0..token.len() - cut)], "cut at {cut}");
+        assert!(
+            found
+                .iter()
+                .all(|f| f.rule == "secret.github_pat" && f.severity == Severity::Critical)
+        );
+        // Two members of one object, two items of one array.
+        assert_eq!(across(&[("/data/a", &a), ("/data/b", &b)]).len(), 2, "cut at {cut}");
+        assert_eq!(across(&[("/memory/0", &a), ("/memory/1", &b)]).len(), 2, "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_key_in_lines_of_an_array_is_found_and_neighbours_of_a_whole_token_are_not_taken() {
+    let pem = SECRET
+        .rules()
+        .iter()
+        .find(|rule| rule.id == "secret.private_key")
+        .unwrap()
+        .fires_on[0]
+        .clone();
+    let lines: Vec<(String, &str)> = pem
+        .lines()
+        .enumerate()
+        .map(|(i, line)| (format!("/lines/{i}"), line))
+        .collect();
+    let lines: Vec<(&str, &str)> = lines.iter().map(|(pointer, line)| (pointer.as_str(), *line)).collect();
+    assert_eq!(across(&lines).len(), lines.len());
+
+    let token = secret_of("gcp_oauth_access_token");
+    assert!(across(&[("/memory/0", &token), ("/memory/1", "hello")]).is_empty());
+    assert!(across(&[("/memory/0", "ghp_"), ("/memory/1", "hello world")]).is_empty());
 }
 
 #[test]

@@ -17,6 +17,7 @@
 //! | `deferred_execution.rs` | what is written now and runs, or steers an agent, later |
 //! | `servers.rs` | what servers ask for and offer |
 //! | `definitions.rs` | tools that are not what they were |
+//! | `split_secrets.rs` | credentials that come in pieces |
 
 mod act;
 mod approvals;
@@ -32,6 +33,7 @@ pub(super) mod retry_after_denial;
 mod rule_context;
 mod servers;
 mod split;
+mod split_secrets;
 
 use std::ops::Range;
 
@@ -79,6 +81,7 @@ pub fn screen(past: &SessionSnapshot, step: &Step, policy: &Policy, screener: &d
         approvals::screen(&context, &mut found);
         retry_after_denial::screen(&context, &mut found);
         split::screen(&context, &mut found);
+        split_secrets::screen(&context, &mut found);
     }
     found
 }
