@@ -4,10 +4,28 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::examiner::Level;
 use super::{Guardian, Organisation, Purpose};
 use crate::model::{Caller, Enforcement, Step};
 use crate::policy::Policy;
+
+/// What holds for a caller where no entry of the policy says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Level {
+    /// As it is configured.
+    Configured(Enforcement),
+    /// Verdicts are asked for and enforced by nobody, or measured: they are told as if they were enforced.
+    Plain,
+}
+
+impl Level {
+    /// What counts, where an entry of the policy says this, or nothing.
+    pub(super) fn or(self, policy: Option<Enforcement>) -> Enforcement {
+        match self {
+            Level::Configured(enforcement) => policy.unwrap_or(enforcement),
+            Level::Plain => Enforcement::Enforce,
+        }
+    }
+}
 
 /// Proof that a caller was admitted, with its organisation as it stood then. Only [`Guardian::admit`] makes one.
 #[derive(Clone, Debug)]

@@ -3,8 +3,9 @@
 //! The most specific statement decides: an entry of `[[modes]]` in the policy, then the gateway, then the organisation, then
 //! the whole server. This is the only place where a verdict that stops something is let through.
 
+use super::admission::Level;
 use super::draft::{Draft, message};
-use super::examiner::{Examiner, Level};
+use super::examiner::Examiner;
 use super::screen::{Screened, explain, reasons};
 use crate::model::{Decision, Enforcement, Finding, Observed, Step, Treatment, Verdict};
 

@@ -3,31 +3,13 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use super::{Claim, Organisation};
+use super::Organisation;
+use super::admission::{Claim, Level};
 use crate::learning::{Learning, Live};
 use crate::local::Scorer;
-use crate::model::{Caller, Enforcement};
+use crate::model::Caller;
 use crate::policy::Policy;
 use crate::prefilter::Prefilters;
-
-/// What holds for a caller where no entry of the policy says otherwise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Level {
-    /// As it is configured.
-    Configured(Enforcement),
-    /// Verdicts are asked for and enforced by nobody, or measured: they are told as if they were enforced.
-    Plain,
-}
-
-impl Level {
-    /// What counts, where an entry of the policy says this, or nothing.
-    pub(super) fn or(self, policy: Option<Enforcement>) -> Enforcement {
-        match self {
-            Level::Configured(enforcement) => policy.unwrap_or(enforcement),
-            Level::Plain => Enforcement::Enforce,
-        }
-    }
-}
 
 /// The learning of the organisation of a step.
 #[derive(Clone)]

@@ -86,7 +86,7 @@ mod tests {
     use futures_util::future::ready;
 
     use super::super::Organisation;
-    use super::super::examiner::Level;
+    use super::super::admission::Level;
     use super::*;
     use crate::limit::{Allowance, Counted};
     use crate::model::{Caller, Enforcement, OrganisationId};
