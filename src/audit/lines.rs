@@ -6,8 +6,8 @@
 //! ```
 //!
 //! What is hashed is the line without that member. Beside `FILE` stands `FILE.chain` with the end of each chain: where processes that
-//! write to one file wait for each other, and where chains go on when another file takes the place of this one. It may be behind the
-//! file, never in front of it: who opens the file reads the lines since.
+//! write to one file wait for each other, and where chains go on when another file takes the place of this one. A process that is
+//! killed between a line and its note leaves it behind the file: who opens the file reads the lines since.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs::File;
@@ -35,8 +35,6 @@ const END: (&str, &str) = (r#","hash":""#, "\"}}");
 const BATCH: usize = 1_000;
 /// Records that a search answers at most.
 const MAX_FOUND: usize = 10_000;
-/// Ends of chains are noted after so many times as many bytes of records.
-const NOTED_AFTER: u64 = 4;
 
 /// The file in which the ends of chains are noted.
 pub(super) fn beside(path: &Path) -> PathBuf {
@@ -182,13 +180,11 @@ impl Ends {
         Ok(whole.and_then(|(_, ends)| serde_json::from_str(ends).ok()))
     }
 
-    /// Notes them; answers how many bytes that took.
-    fn note(&self, mut notes: &File) -> std::io::Result<u64> {
+    fn note(&self, mut notes: &File) -> std::io::Result<()> {
         let ends = serde_json::to_string(self)?;
         let text = format!("{}\n{ends}", sum_of(&ends));
         notes.set_len(0)?;
-        notes.write_all(text.as_bytes())?;
-        Ok(text.len() as u64)
+        notes.write_all(text.as_bytes())
     }
 }
 
@@ -209,9 +205,6 @@ struct Open {
     file: File,
     identity: Option<Identity>,
     ends: Ends,
-    /// Bytes since the ends were noted, and those of that note.
-    since: u64,
-    note: u64,
 }
 
 impl ChainedFile {
@@ -237,9 +230,8 @@ impl ChainedFile {
             None => Open::new(&self.path, &notes)?,
         };
         open.ends.read_on(&open.file)?;
-        open.write(lines, self.signer.as_ref())?;
-        if open.since > 0 && open.since >= open.note * NOTED_AFTER {
-            (open.since, open.note) = (0, open.ends.note(&notes)?);
+        if open.write(lines, self.signer.as_ref())? {
+            open.ends.note(&notes)?;
         }
         self.open = Some(open);
         Ok(())
@@ -262,8 +254,6 @@ impl Open {
             identity: identity(&file),
             ends: Ends::of(&file, Ends::noted(notes)?)?,
             file,
-            since: 0,
-            note: 0,
         })
     }
 
@@ -272,7 +262,8 @@ impl Open {
         named(path) == self.identity && length >= self.ends.end
     }
 
-    fn write(&mut self, lines: &str, signer: Option<&Signer>) -> std::io::Result<()> {
+    /// Writes lines; answers whether there were any.
+    fn write(&mut self, lines: &str, signer: Option<&Signer>) -> std::io::Result<bool> {
         let mut rows = Vec::new();
         let lines = lines.lines().filter(|line| !line.is_empty());
         let grown: BTreeSet<String> = lines.map(|line| self.ends.append(line, &mut rows)).collect();
@@ -280,7 +271,7 @@ impl Open {
             let head = self.ends.heads.get_mut(organisation);
             rows.extend(head.and_then(|head| head.sign(organisation, signer)));
         }
-        let Some(last) = rows.last() else { return Ok(()) };
+        let Some(last) = rows.last() else { return Ok(false) };
         let mut text = match self.ends_with_a_line()? {
             true => String::new(),
             // Who wrote it was stopped by force, or the machine lost its power.
@@ -298,8 +289,7 @@ impl Open {
         }
         self.ends.last = hex(&last.hash);
         self.ends.end += text.len() as u64;
-        self.since += text.len() as u64;
-        Ok(())
+        Ok(true)
     }
 
     fn ends_with_a_line(&mut self) -> std::io::Result<bool> {
@@ -336,18 +326,6 @@ impl Output for ChainedFile {
 
     fn batch(&self) -> usize {
         BATCH
-    }
-}
-
-impl Drop for ChainedFile {
-    /// The next one need not read the last lines again.
-    fn drop(&mut self) {
-        let Ok(notes) = locked(&self.path) else { return };
-        let open = self.open.as_ref().filter(|open| open.is_current(&self.path));
-        if let Some(open) = open.filter(|open| open.since > 0) {
-            // Where that fails, it reads them.
-            let _ = open.ends.note(&notes);
-        }
     }
 }
 
