@@ -20,6 +20,8 @@ rule_keys! {
         LookAlike = "look_alike",
         Undeclared = "undeclared",
         UnknownArgument = "unknown_argument",
+        MissingArgument = "missing_argument",
+        ArgumentType = "argument_type",
         DuplicateArgument = "duplicate_argument",
         UnreadableArguments = "unreadable_arguments",
     }
@@ -87,7 +89,14 @@ impl Prefilter for Tool {
         match definition {
             Some(definition) => {
                 for (misfit, pointer, explanation) in arguments::misfits(call, definition) {
-                    found.push(self.rules.rule(misfit).on_step(pointer, explanation));
+                    let finding = match pointer {
+                        Some(pointer) => self.rules.rule(misfit).on_step(pointer, explanation),
+                        None => Finding {
+                            explanation,
+                            ..self.on_name(misfit, step, call)
+                        },
+                    };
+                    found.push(finding);
                 }
             }
             None => self.screen_undeclared(step, call, declared, policy, found),

@@ -46,6 +46,7 @@ rule_keys! {
         ServerWantsTalk = "server_wants_talk",
         LinksPrivateFile = "links_private_file",
         DefinitionWantsMore = "definition_wants_more",
+        CarriedOut = "carried_out",
         RunsLater = "runs_later",
         ConsentClaimed = "consent_claimed",
         FeedsDefinition = "feeds_definition",
@@ -155,10 +156,7 @@ mod tests {
             assert!(!explains.ends_with('.') && rule.title.ends_with('.'), "{}", rule.id);
             assert!(!rule.fires_on.is_empty() && !rule.silent_on.is_empty(), "{}", rule.id);
         }
-        assert_eq!(
-            rule(RuleId::SplitInstruction).unwrap().rule.id,
-            "session.split_instruction"
-        );
+        assert_eq!(rule(RuleId::SplitSecret).unwrap().rule.id, "session.split_secret");
         assert!(load("[[rules]]\nid = 1").is_err());
         let error = load("rules = []").unwrap_err();
         assert!(

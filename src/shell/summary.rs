@@ -11,7 +11,9 @@ use super::wrappers::is_interpreter;
 use super::{Call, Direction, Reading, Stdin, read};
 use crate::text::words::plain;
 
-/// Files of one text.
+/// Words from which on an argument says something.
+const PHRASE: usize = 3;
+/// Files and phrases of one text, each.
 const MAX: usize = 256;
 
 /// What a shell text would do.
@@ -25,6 +27,8 @@ pub(crate) struct CommandSummary {
     pub writes: Vec<String>,
     /// Files that may be run: programs by their paths, and what programs are given that run files.
     pub runs: Vec<String>,
+    /// Texts of several words that programs are given.
+    pub phrases: Vec<String>,
     /// Whether something may be deleted.
     pub deletes: bool,
     /// Whether something may be handed to another machine.
@@ -43,7 +47,7 @@ impl CommandSummary {
         for text in code.chain(std::iter::once(text)) {
             summary.take_words(text, &reading);
         }
-        for list in [&mut summary.writes, &mut summary.runs] {
+        for list in [&mut summary.writes, &mut summary.runs, &mut summary.phrases] {
             list.truncate(MAX);
         }
         summary
@@ -61,6 +65,14 @@ impl CommandSummary {
             .extend(dashed.map(|word| word.text.trim_start_matches('-').to_lowercase()));
         self.take_written(call);
         self.take_run(call);
+        let given = call.args.iter().chain(call.environment.iter().map(|(_, word)| word));
+        let given = given.map(|word| word.text.as_str());
+        let read = match &call.stdin {
+            Stdin::Text(text) => Some(text.as_str()),
+            Stdin::Unknown | Stdin::Calls(_) | Stdin::File(_) => None,
+        };
+        let phrases = given.chain(read).filter(|text| is_phrase(text));
+        self.phrases.extend(phrases.map(str::to_owned));
     }
 
     fn take_written(&mut self, call: &Call) {
@@ -90,8 +102,7 @@ impl CommandSummary {
         self.runs.push(call.path.clone());
         let mut behind_option = false;
         for word in &call.args {
-            let may_run = |piece: &&str| !names_only && (behind_option || piece.starts_with(['/', '.']));
-            let is_run = |piece: &&str| runs_files || may_run(piece);
+            let is_run = |piece: &&str| !names_only && (runs_files || behind_option || piece.starts_with(['/', '.']));
             let pieces = pieces(&word.text).filter(is_run);
             self.runs.extend(pieces.map(str::to_owned));
             behind_option = word.text.starts_with('-');
@@ -109,10 +120,17 @@ impl CommandSummary {
         let has = |role| words.split_whitespace().any(|word| programs::is(role, word));
         self.deletes |= has(Role::Deletes);
         self.sends |= has(Role::Sends) || has(Role::Carries);
+        let quoted = text.split(['\'', '"']).skip(1).step_by(2);
+        self.phrases
+            .extend(quoted.filter(|text| is_phrase(text)).map(str::to_owned));
         if reading.is_cut() {
             self.runs.extend(pieces(text).map(str::to_owned));
         }
     }
+}
+
+fn is_phrase(text: &str) -> bool {
+    text.split_whitespace().nth(PHRASE - 1).is_some()
 }
 
 /// The parts of a word that may be names of files.
@@ -183,5 +201,7 @@ mod tests {
         assert!(!plain.deletes && !plain.sends);
         assert_eq!(plain.programs.iter().collect::<Vec<_>>(), ["ls"]);
         assert_eq!(plain.options.iter().collect::<Vec<_>>(), ["la"]);
+        let said = CommandSummary::of("curl -d \"note=the board decided\" a.example <<E\nthree more words\nE");
+        assert!(said.phrases.iter().any(|phrase| phrase.contains("the board decided")));
     }
 }

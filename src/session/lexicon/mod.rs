@@ -49,6 +49,7 @@ pub(super) struct Words {
     pub(super) amounts: HashSet<String>,
     pub(super) quantities: HashSet<String>,
     pub(super) rights: HashSet<String>,
+    pub(super) guests: HashSet<String>,
     pub(super) software: HashSet<String>,
     pub(super) hints: HashSet<String>,
     pub(super) sending: HashSet<String>,

@@ -59,7 +59,7 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
 }
 
 /// Whether a text of this step claims consent, or wants something done quietly.
-fn claims_consent(context: &RuleContext<'_>, step: u32) -> bool {
+pub(super) fn claims_consent(context: &RuleContext<'_>, step: u32) -> bool {
     let mut sources = context.facts().sources().filter(|kept| kept.place.number == step);
     let claims = |text: &str| {
         let hides = |passage: &orders::Passage| matches!(passage.strength(), Some(Strength::Quiet | Strength::Secret));

@@ -7,10 +7,17 @@ use crate::model::{Finding, Kind, Origin, ToolClass};
 use crate::session::lexicon::{names_one_of, words};
 use crate::session::taint::{EchoKind, Provenance, Standing, TaintHit, ValueKind};
 
-pub(super) fn screen(context: &RuleContext<'_>, follows: Follows, found: &mut Vec<Finding>) {
+/// Whether private data leaves for a place that another text named.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Exfiltrates {
+    Yes,
+    No,
+}
+
+pub(super) fn screen(context: &RuleContext<'_>, follows: Follows, found: &mut Vec<Finding>) -> Exfiltrates {
     match context.step.kind {
         Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => {}
-        _ => return,
+        _ => return Exfiltrates::No,
     }
     let leaving = leaving(context);
     if let Some(echo) = after_order(context) {
@@ -21,10 +28,13 @@ pub(super) fn screen(context: &RuleContext<'_>, follows: Follows, found: &mut Ve
     } else {
         found.extend(after_private(context));
     }
-    let exfiltrates = leaving.is_some_and(|(rule, _)| rule == RuleId::Exfiltration);
-    if !exfiltrates && follows == Follows::No {
+    if leaving.is_some_and(|(rule, _)| rule == RuleId::Exfiltration) {
+        return Exfiltrates::Yes;
+    }
+    if follows == Follows::No {
         found.extend(destination(context));
     }
+    Exfiltrates::No
 }
 
 /// A destination that somebody else than the user brought up.
@@ -149,7 +159,7 @@ fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
 }
 
 /// Whether a tool that only reads hands what it is told to somebody else: a search, a page that is fetched, a form.
-fn carries_words(tool: &str) -> bool {
+pub(super) fn carries_words(tool: &str) -> bool {
     let lists = words();
     names_one_of(tool, &lists.carrying)
         || (names_one_of(tool, &lists.open_places) && names_one_of(tool, &lists.searching))

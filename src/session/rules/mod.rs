@@ -14,6 +14,7 @@
 //! | `approvals.rs` | approvals that are used for something else |
 //! | `orders.rs` | texts that tell software what to do |
 //! | `split.rs`, `memories.rs` | instructions in two pieces; memories of untrusted texts |
+//! | `exfiltration.rs` | words of one text that leave for a place which another text named |
 //! | `deferred_execution.rs` | what is written now and runs, or steers an agent, later |
 //! | `servers.rs` | what servers ask for and offer |
 //! | `definitions.rs` | tools that are not what they were |
@@ -24,6 +25,7 @@ mod approvals;
 mod arguments;
 mod deferred_execution;
 mod definitions;
+mod exfiltration;
 mod files;
 mod flow;
 mod hijack;
@@ -44,6 +46,7 @@ use super::rule_table::{self, RuleId};
 use crate::model::{Content, ContentId, FileUse, Finding, Origin, Pointer, Rule, Step};
 use crate::policy::Policy;
 use crate::session::taint::TaintHit;
+use flow::Exfiltrates;
 use rule_context::RuleContext;
 
 /// Reads the rules.
@@ -76,7 +79,10 @@ pub fn screen(past: &SessionSnapshot, step: &Step, policy: &Policy, screener: &d
     deferred_execution::screen(&context, &mut found);
     if !past.is_empty() {
         let hijacked = hijack::screen(&context, &mut found);
-        flow::screen(&context, hijacked, &mut found);
+        // One finding for the same way out is enough.
+        if flow::screen(&context, hijacked, &mut found) == Exfiltrates::No {
+            exfiltration::screen(&context, &mut found);
+        }
         files::screen(&context, &mut found);
         approvals::screen(&context, &mut found);
         retry_after_denial::screen(&context, &mut found);

@@ -31,7 +31,7 @@ pub use values::ValueKind;
 
 pub(super) use crate::text::words::plain;
 pub(super) use places::{find_passage, find_value, find_words, places_of};
-pub(super) use prints::{keys_of, stem, values_of, words_of};
+pub(super) use prints::{RunWord, keys_of, opened, run_of, stem, values_of, words_of};
 pub(super) use provenance::short;
 pub(super) use shingles::shingles;
 pub(super) use values::{check_expressions, tokens};

@@ -67,3 +67,35 @@ pub(super) fn all_values(text: &str, layers: &[ViewText<'_>]) -> Vec<Value> {
     }
     found
 }
+
+/// A word of a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::session) struct RunWord {
+    /// Its fingerprint.
+    pub(in crate::session) hash: u64,
+    /// Whether it can tell one text from another: it is no short word.
+    pub(in crate::session) telling: bool,
+    /// Whether it has five digits or more.
+    pub(in crate::session) number: bool,
+}
+
+/// The words of a text, in order.
+pub(in crate::session) fn run_of(text: &str) -> Vec<RunWord> {
+    let normal = Normalized::of(text);
+    let text = normal.text();
+    let found = words::words(text).map(|word| {
+        let written = text.get(word.start..word.end).unwrap_or_default();
+        let digits = written.bytes().filter(u8::is_ascii_digit).count();
+        RunWord {
+            hash: word.hash,
+            telling: written.chars().count() >= 4 || (digits > 0 && written.len() >= 2) || !written.is_ascii(),
+            number: digits >= 5,
+        }
+    });
+    found.collect()
+}
+
+/// What stands encoded in a text, one text after the other.
+pub(in crate::session) fn opened(text: &str) -> Vec<String> {
+    decoded(text).iter().map(|layer| layer.text().to_owned()).collect()
+}

@@ -157,6 +157,16 @@ impl TaintIndex {
         self.trusted().0.contains(&words::word(word))
     }
 
+    /// Whether the user, or the agent's instructions, used the word of this fingerprint.
+    pub(in crate::session) fn user_said_word(&self, word: u64) -> bool {
+        self.trusted().0.contains(&word)
+    }
+
+    /// Whether the agent's instructions used the word of this fingerprint.
+    pub(in crate::session) fn instructed_word(&self, word: u64) -> bool {
+        self.own_words.contains(&word)
+    }
+
     /// Whether the user, or the agent's instructions, used any form of this word.
     pub fn user_meant(&self, word: &str) -> bool {
         self.trusted().1.contains(&stem(word))
