@@ -276,6 +276,7 @@ fn advice(code: &str) -> &'static str {
         }
         "truncated" => "raise `max_output_tokens`: models that think need room for it",
         "blocked" => "something before the endpoint refuses the request: look for a firewall or a proxy on the way",
+        "endpoint_limit" => "wait a minute, or raise `requests_per_minute` and `tokens_per_minute` of the endpoint",
         "refusal" | "content_filter" | "empty" => {
             "the model does not answer a harmless question: take another model or filter setting"
         }

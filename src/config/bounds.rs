@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::ConfigError;
 use crate::access::{self, Scope};
-use crate::gateway::{Direction, OnDeny, PROTOCOLS, StreamMode};
+use crate::gateway::{ClientAuth, Direction, OnDeny, PROTOCOLS, StreamMode};
 use crate::model::{Enforcement, Posture};
 use crate::server::{OnDecisionFailure, OtherOrganisation};
 use crate::telemetry::{LogFormat, otlp};
@@ -42,6 +42,7 @@ pub(super) type Names<T> = &'static [(&'static str, T)];
 pub(super) const DIRECTIONS: Names<Direction> = &[("egress", Direction::Egress), ("ingress", Direction::Ingress)];
 pub(super) const STREAM_MODES: Names<StreamMode> = &[("hold", StreamMode::Hold), ("flow", StreamMode::Flow)];
 pub(super) const ON_DENY: Names<OnDeny> = &[("replace", OnDeny::Replace), ("continue", OnDeny::Continue)];
+pub(super) const CLIENT_AUTHS: Names<ClientAuth> = &[("key", ClientAuth::Key), ("oauth2", ClientAuth::OAuth2)];
 pub(super) const ENFORCEMENTS: Names<Enforcement> =
     &[("enforce", Enforcement::Enforce), ("observe", Enforcement::Observe)];
 pub(super) const POSTURES: Names<Posture> = &[
@@ -56,6 +57,7 @@ pub(super) const UNUSABLE: Names<judge::UnusableAnswers> = &[
 pub(super) const REASONING: Names<judge::AgentReasoning> = &[
     ("shown", judge::AgentReasoning::Shown),
     ("withheld", judge::AgentReasoning::Withheld),
+    ("both", judge::AgentReasoning::Both),
 ];
 pub(super) const ALARMS: Names<selftest::OnAlarm> =
     &[("log", selftest::OnAlarm::Log), ("deny", selftest::OnAlarm::Deny)];
@@ -115,6 +117,8 @@ fn endpoint() -> Vec<(&'static str, Said)> {
         ("temperature", Between(0, 2)),
         ("price_in", Between(0, 1_000_000)),
         ("price_out", Between(0, 1_000_000)),
+        ("requests_per_minute", Positive),
+        ("tokens_per_minute", Positive),
     ]
 }
 
@@ -128,6 +132,7 @@ fn judging() -> Vec<(&'static str, Said)> {
         ("judge.agent_reasoning", named(REASONING)),
         ("judge.unusable_answers", named(UNUSABLE)),
         ("judge.max_in_flight", Between(1, 100_000)),
+        ("judge.hedge_after_ms", Between(1, TEN_MINUTES)),
         ("judge.canaries", Needs(&["every_minutes"])),
         ("judge.canaries.every_minutes", Between(1, 10_080)),
         ("judge.canaries.min_right", Between(0, 1)),
@@ -219,6 +224,7 @@ fn gateways() -> Vec<(&'static str, Said)> {
         ("gateways.stream_mode", named(STREAM_MODES)),
         ("gateways.hold_bytes", Between(1, 16 << 20)),
         ("gateways.on_deny", named(ON_DENY)),
+        ("gateways.client_auth", named(CLIENT_AUTHS)),
         ("gateways.upstream_timeout_ms", Between(100, 86_400_000)),
         ("gateways.max_message_bytes", Between(1_024, 64 << 20)),
         ("gateways.max_in_flight", Between(1, 100_000)),
@@ -228,22 +234,12 @@ fn gateways() -> Vec<(&'static str, Said)> {
 
 /// Keys that earlier versions had, and what is there instead.
 const REMOVED: &[(&str, &str)] = &[
-    ("judge.hedge_after_ms", "one endpoint is asked at a time"),
     (
         "judge.breaker",
         "its figures are fixed: ten faults, one to thirty seconds",
     ),
-    ("judge.requests_per_minute", LIMITED),
-    ("judge.tokens_per_minute", LIMITED),
-    ("judge.endpoints.requests_per_minute", LIMITED),
-    ("judge.endpoints.tokens_per_minute", LIMITED),
-    ("judge.first.requests_per_minute", LIMITED),
-    ("judge.first.tokens_per_minute", LIMITED),
     ("gateways.deny_style", "refusals are errors"),
-    ("gateways.client_auth", "callers show one of `client_keys`"),
-    ("gateways.push_hosts", "push notifications do not pass through gateways"),
 ];
-const LIMITED: &str = "an endpoint that refuses is asked again later; `[limits]` bounds the calls of the judge";
 
 impl Said {
     /// Why a value is none of those that are meant; what is said of names and of needed keys is for the readers, which know more.

@@ -1,5 +1,6 @@
 //! The judge's endpoints: `[judge]` describes the first, each `[[judge.endpoints]]` a further one.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use secrecy::SecretString;
@@ -29,6 +30,7 @@ impl Reader<'_> {
         }
         Ok(llm::ChainSettings {
             endpoints,
+            hedge_after: section.hedge_after_ms.map(Duration::from_millis),
             breaker: llm::BreakerSettings::default(),
         })
     }
@@ -69,6 +71,10 @@ impl Reader<'_> {
         llm.price = llm::Price {
             per_million_in: section.price_in.unwrap_or_default(),
             per_million_out: section.price_out.unwrap_or_default(),
+        };
+        llm.rates = llm::Rates {
+            requests_per_minute: section.requests_per_minute.and_then(NonZeroU32::new),
+            tokens_per_minute: section.tokens_per_minute.and_then(NonZeroU32::new),
         };
         llm.ca = self.bytes_of(section.ca_file.as_deref(), &key("ca_file"))?;
         llm.proxy = match section.proxy.as_deref() {

@@ -49,6 +49,7 @@ pub(super) struct JudgeSection {
     pub(super) agent_reasoning: Option<String>,
     pub(super) unusable_answers: Option<String>,
     pub(super) max_in_flight: Option<usize>,
+    pub(super) hedge_after_ms: Option<u64>,
     pub(super) endpoints: Vec<EndpointSection>,
     pub(super) first: Option<EndpointSection>,
     // What `EndpointSection` has as well: serde cannot refuse unknown keys of a section that is flattened into another.
@@ -66,6 +67,8 @@ pub(super) struct JudgeSection {
     pub(super) canaries: Option<CanarySection>,
     pub(super) price_in: Option<f64>,
     pub(super) price_out: Option<f64>,
+    pub(super) requests_per_minute: Option<u32>,
+    pub(super) tokens_per_minute: Option<u32>,
     pub(super) ca_file: Option<String>,
     pub(super) proxy: Option<String>,
 }
@@ -90,6 +93,8 @@ impl JudgeSection {
             headers: self.headers.clone(),
             price_in: self.price_in,
             price_out: self.price_out,
+            requests_per_minute: self.requests_per_minute,
+            tokens_per_minute: self.tokens_per_minute,
             ca_file: self.ca_file.clone(),
             proxy: self.proxy.clone(),
         })
@@ -113,6 +118,8 @@ pub(super) struct EndpointSection {
     pub(super) headers: BTreeMap<String, String>,
     pub(super) price_in: Option<f64>,
     pub(super) price_out: Option<f64>,
+    pub(super) requests_per_minute: Option<u32>,
+    pub(super) tokens_per_minute: Option<u32>,
     pub(super) ca_file: Option<String>,
     pub(super) proxy: Option<String>,
 }
@@ -406,6 +413,7 @@ pub(super) struct GatewaySection {
     pub(super) public_url: Option<String>,
     pub(super) organisation: Option<String>,
     pub(super) client_keys: Option<Vec<String>>,
+    pub(super) client_auth: Option<String>,
     pub(super) client_tokens: Option<bool>,
     pub(super) allow_unauthenticated: bool,
     pub(super) oauth2: Option<GatewayOAuth2Section>,
@@ -417,6 +425,7 @@ pub(super) struct GatewaySection {
     pub(super) upstream_timeout_ms: Option<u64>,
     pub(super) max_message_bytes: Option<usize>,
     pub(super) max_in_flight: Option<usize>,
+    pub(super) push_hosts: Vec<String>,
     pub(super) tools_file: Option<String>,
 }
 

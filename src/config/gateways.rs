@@ -10,7 +10,8 @@ use super::file::GatewaySection;
 use super::settings::Reader;
 use super::{ConfigError, WhoseKey, bounds};
 use crate::gateway::{
-    ClientCredentials, Direction, Listen, OnDeny, PROTOCOLS, Protocol, RemoteGuardian, Settings, StreamMode,
+    Callable, ClientAuth, ClientCredentials, Direction, Listen, OnDeny, PROTOCOLS, Protocol, RemoteGuardian, Settings,
+    StreamMode,
 };
 use crate::model::OrganisationId;
 use crate::{pipeline, server};
@@ -130,6 +131,7 @@ impl One<'_> {
                 .transpose()?,
             organisation: self.organisation(organisations)?,
             client_keys: self.client_keys()?,
+            client_auth: self.client_auth(protocol)?,
             client_tokens: section.client_tokens,
             allow_unauthenticated: section.allow_unauthenticated,
             headers,
@@ -143,6 +145,9 @@ impl One<'_> {
             max_depth,
             max_in_flight: section.max_in_flight.unwrap_or(2_048),
             tools_file: section.tools_file.as_deref().map(|path| self.reader.path(path)),
+            callable: Callable {
+                hosts: section.push_hosts.clone(),
+            },
         })
     }
 
@@ -269,6 +274,29 @@ impl One<'_> {
             Some(text) => self.reader.one_of(&self.key("on_deny"), text, bounds::ON_DENY),
             None => Ok(OnDeny::Replace),
         }
+    }
+
+    fn client_auth(&self, protocol: &Protocol) -> Result<ClientAuth, ConfigError> {
+        let auth = self
+            .reader
+            .named(
+                &self.key("client_auth"),
+                self.section.client_auth.as_deref(),
+                bounds::CLIENT_AUTHS,
+            )?
+            .unwrap_or(ClientAuth::Key);
+        let why = match auth {
+            ClientAuth::Key => return Ok(auth),
+            ClientAuth::OAuth2 if !protocol.gives_tokens => "`oauth2` is for `agentvault`",
+            ClientAuth::OAuth2 if self.section.client_keys.is_none() => {
+                "tokens are given out for keys: give `client_keys` too"
+            }
+            ClientAuth::OAuth2 if self.section.pass_auth == Some(true) => {
+                "the gateway's own tokens would go on to the agent: leave `pass_auth` out"
+            }
+            ClientAuth::OAuth2 => return Ok(auth),
+        };
+        Err(self.wrong("client_auth", why))
     }
 
     /// What the gateway shows to get tokens for the agent behind it.

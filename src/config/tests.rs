@@ -102,8 +102,8 @@ fn endpoints(judge: &str) -> Result<crate::llm::ChainSettings, String> {
 #[test]
 fn further_endpoints_follow_the_first_and_take_over_no_key_and_no_header() {
     let chain = endpoints(
-        "[judge]\nbase_url='http://h/v1'\nmodel='m'\nmax_output_tokens=900\nheaders={x='1'}\n\
-         [[judge.endpoints]]\nname='spare'\nbase_url='http://i/v1'\nprice_in=0.5\nproxy='none'",
+        "[judge]\nbase_url='http://h/v1'\nmodel='m'\nmax_output_tokens=900\nhedge_after_ms=700\nheaders={x='1'}\n\
+         [[judge.endpoints]]\nname='spare'\nbase_url='http://i/v1'\nprice_in=0.5\nrequests_per_minute=9\nproxy='none'",
     )
     .unwrap();
     let [first, spare] = chain.endpoints.as_slice() else {
@@ -114,7 +114,14 @@ fn further_endpoints_follow_the_first_and_take_over_no_key_and_no_header() {
         (spare.name.as_str(), spare.model.as_str(), spare.max_output_tokens),
         ("spare", "m", 900)
     );
-    assert_eq!(spare.price.per_million_in, 0.5);
+    assert_eq!(
+        (
+            spare.price.per_million_in,
+            spare.rates.requests_per_minute.unwrap().get()
+        ),
+        (0.5, 9)
+    );
+    assert_eq!(chain.hedge_after.unwrap().as_millis(), 700);
     assert!(matches!(spare.proxy, crate::llm::Proxy::Direct));
 }
 
@@ -137,12 +144,9 @@ fn a_wrong_endpoint_says_which_key_of_which_endpoint() {
     assert!(with("ca_file='not-there.pem'").contains("`judge.ca_file`"));
     assert!(with("proxy='here'").contains("`proxy`"));
     assert!(with("price_in=-1.0").contains("`judge.price_in`"));
-    let removed = with("[[judge.endpoints]]\nbase_url='http://i/v1'\ntokens_per_minute=9");
-    assert!(
-        removed.contains("`judge.endpoints[0].tokens_per_minute`: was removed"),
-        "{removed}"
-    );
-    assert!(with("hedge_after_ms=700").contains("`judge.hedge_after_ms`: was removed"));
+    assert!(with("tokens_per_minute=0").contains("leave it out for no limit"));
+    assert!(with("hedge_after_ms=0").contains("`judge.hedge_after_ms`"));
+    assert!(with("[judge.breaker]\nfaults=3").contains("`judge.breaker`: was removed"));
     assert!(with("unusable_answers='guess'").contains("`ask_again`, `fail`, found `guess`"));
 }
 

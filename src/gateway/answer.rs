@@ -69,13 +69,6 @@ pub(super) fn rpc_error(id: &Json, code: i64, message: &str, data: Option<Value>
     answer
 }
 
-/// A JSON-RPC result.
-pub(super) fn rpc_result(id: &Json, result: Value) -> Json {
-    let mut answer: Json = json!({"jsonrpc": "2.0", "id": null, "result": result}).into();
-    answer.set("id", id.clone());
-    answer
-}
-
 /// A JSON-RPC request.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct RpcRequest {

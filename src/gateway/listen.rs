@@ -13,9 +13,11 @@ use http::{HeaderValue, Request, StatusCode};
 use super::error::GatewayError;
 use super::own::Desk;
 use super::protocols::{Entry, PROTOCOLS};
-use super::receive::{METHODS, NotTaken, receive};
+use super::receive::{METHODS, NotTaken, Received, receive};
 use super::route::Route;
 use super::settings::{Listen, Settings};
+use super::token_endpoint;
+use super::tokens::TOKEN_PATH;
 use crate::access::LiveKeyring;
 use crate::pipeline::Guardian;
 use crate::work::Memory;
@@ -251,12 +253,19 @@ async fn handle(desk: Desk, rest: String, request: Request<Body>, protocols: &'s
             return refuse(status, message);
         }
     };
+    if is_token_request(&route, &received) {
+        return token_endpoint::answer(&route, &received);
+    }
     let spoken = route.settings.protocol.name;
     match protocols.iter().find(|entry| entry.protocol.name == spoken) {
         Some(entry) if route.upstream.is_none() => (entry.serve_own)(desk, received).await,
         Some(entry) => (entry.serve)(route, received).await,
         None => refuse(StatusCode::NOT_FOUND, "there is nothing here"),
     }
+}
+
+fn is_token_request(route: &Route, received: &Received) -> bool {
+    route.gives_tokens() && received.rest == TOKEN_PATH && received.method == http::Method::POST
 }
 
 /// A refusal before any protocol is known: readable for clients of all of them.

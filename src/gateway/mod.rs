@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `exchange.rs` | one exchange, the same for every protocol; the trait `Protocol` is what a protocol adds |
 //! | `receive.rs` | who calls, and what; within bounds |
+//! | `tokens.rs`, `token_endpoint.rs` | tokens for callers that ask for one with their key (OAuth 2.0 client credentials) |
 //! | `query.rs` | reads strictly, as `wire::Json`; what is forwarded is written from the value that was judged |
 //! | `verdicts.rs`, `step_verdict.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
 //! | `modification.rs` | what a modified message may differ in |
@@ -26,11 +27,13 @@
 //! | `judged_units.rs` | later views show what earlier ones showed |
 //! | `kept.rs` | what a protocol keeps from one exchange to the next |
 //! | `conversations.rs` | what was judged of conversations with a model, and in which session |
+//! | `push.rs`, `addresses.rs` | webhooks, and which addresses may be called |
 //! | `own` | the guardian itself as an agent |
 //! | `protocols.rs` | the table of protocols |
 //! | one folder a protocol | its methods, shapes and refusals |
 
 mod a2a;
+mod addresses;
 mod agent_protocol;
 mod agentvault;
 mod answer;
@@ -54,6 +57,7 @@ mod modification;
 mod own;
 mod probe;
 mod protocols;
+mod push;
 mod query;
 mod receive;
 mod relay;
@@ -62,6 +66,8 @@ mod settings;
 mod slow_answer;
 mod sse;
 mod step_verdict;
+mod token_endpoint;
+mod tokens;
 mod transport;
 mod upstream;
 mod verdicts;
@@ -71,10 +77,11 @@ mod tests;
 
 use crate::wire::value as json;
 
+pub use addresses::Callable;
 pub use credentials::ClientCredentials;
 pub use error::GatewayError;
 pub use listen::{Gateways, Own, Reload, Renewed};
 pub use mcp::{Bridge, Decider, Known, Line, Lines, MAX_LINE, PinnedTool, Pins, PinsError, Side, Standing};
 pub use probe::probe;
 pub use protocols::PROTOCOLS;
-pub use settings::{Direction, Listen, OnDeny, Protocol, RemoteGuardian, Settings, StreamMode};
+pub use settings::{ClientAuth, Direction, Listen, OnDeny, Protocol, RemoteGuardian, Settings, StreamMode};

@@ -24,6 +24,8 @@ pub struct Entry {
 /// What a protocol is where its line says nothing else.
 const PLAIN: Protocol = Protocol {
     name: "",
+    gives_tokens: false,
+    notifies: false,
     cards: &[],
     probes: &[],
     only_calls: false,
@@ -37,6 +39,7 @@ pub static PROTOCOLS: [Entry; 6] = [
     Entry {
         protocol: Protocol {
             name: "a2a",
+            notifies: true,
             cards: &["/.well-known/agent-card.json", "/.well-known/agent.json"],
             probes: &["/.well-known/agent-card.json", "/.well-known/agent.json"],
             ..PLAIN
@@ -47,6 +50,7 @@ pub static PROTOCOLS: [Entry; 6] = [
     Entry {
         protocol: Protocol {
             name: "agentvault",
+            gives_tokens: true,
             cards: &["/agent-card.json"],
             probes: &["/agent-card.json", ""],
             ..PLAIN

@@ -14,8 +14,10 @@ use sha2::{Digest, Sha256};
 use tokio::sync::OwnedSemaphorePermit;
 use url::Url;
 
+use super::push::PUSH_PATH;
 use super::query::Query;
 use super::route::Route;
+use super::tokens::TOKEN_PATH;
 use super::transport::{Transport, is_plain_path};
 use crate::access::{Scope, presented};
 use crate::telemetry::names;
@@ -220,11 +222,16 @@ fn check_origin(route: &Route, headers: &HeaderMap) -> Result<(), NotTaken> {
     }
 }
 
-/// What may be asked without a key: cards, which say that one is needed.
+/// What may be asked without a key: cards, which say that one is needed; tokens, which are asked for with a key in the form; and
+/// notifications, whose address nobody can guess.
 fn is_open(route: &Route, method: &Method, rest: &str) -> bool {
     let protocol = route.settings.protocol;
     let card = protocol.cards.iter().any(|end| rest.ends_with(end));
-    !route.settings.asks_for_credentials() || (*method == Method::GET && card)
+    let notification = protocol.notifies && rest.starts_with(PUSH_PATH);
+    let token = rest == TOKEN_PATH && route.gives_tokens();
+    !route.settings.asks_for_credentials()
+        || (*method == Method::GET && card)
+        || (*method == Method::POST && (notification || token))
 }
 
 /// The hash of the key that a caller shows; of its name where it shows a token.
@@ -237,6 +244,9 @@ async fn known_caller(route: &Route, headers: &HeaderMap) -> Option<[u8; 32]> {
     let digest: [u8; 32] = Sha256::digest(key).into();
     if keys.contains(&digest) {
         return Some(digest);
+    }
+    if let Some(key) = route.tokens.key_of(key, keys).filter(|_| route.gives_tokens()) {
+        return Some(*key);
     }
     if !route.settings.takes_tokens() {
         return None;

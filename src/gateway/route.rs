@@ -15,7 +15,9 @@ use super::error::GatewayError;
 use super::json::{Json, object};
 use super::judged_units::{Digest, JudgedUnits, Known, beginning};
 use super::kept::Kept;
-use super::settings::{Direction, Listen, Settings};
+use super::push::Webhooks;
+use super::settings::{ClientAuth, Direction, Listen, Settings};
+use super::tokens::Tokens;
 use super::transport::Transport;
 use super::upstream::{Room, Upstream};
 use super::verdicts::{Question, Source, Verdicts};
@@ -37,6 +39,8 @@ pub(super) struct Route {
     pub(super) judged: JudgedUnits,
     /// What was judged of conversations with a model; under other settings it is judged again.
     pub(super) conversations: Conversations,
+    pub(super) webhooks: Webhooks,
+    pub(super) tokens: Tokens,
     pub(super) kept: Kept,
     pub(super) in_flight: Arc<Semaphore>,
     pub(super) memory: Arc<Memory>,
@@ -94,12 +98,19 @@ impl Route {
             },
         };
         let verdicts = Verdicts::new(source, settings.mode, settings.decision_timeout, limits);
+        let webhooks = match before {
+            Some(before) => before.webhooks.renewed(&settings.callable),
+            None => Webhooks::new(&settings.callable),
+        };
+        let webhooks = webhooks.map_err(|error| failed(error.to_string()))?;
         Ok(Self {
             base,
             upstream,
             verdicts,
             conversations: Conversations::default(),
             judged: before.map(|before| before.judged.renewed()).unwrap_or_default(),
+            webhooks,
+            tokens: before.map(|before| before.tokens.clone()).unwrap_or_default(),
             kept: before.map(|before| before.kept.clone()).unwrap_or_default(),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
             memory,
@@ -107,6 +118,12 @@ impl Route {
             aside: Arc::new(Semaphore::new(ASIDE)),
             settings,
         })
+    }
+
+    /// Whether callers can get tokens here.
+    pub(super) fn gives_tokens(&self) -> bool {
+        let settings = &self.settings;
+        settings.client_auth == ClientAuth::OAuth2 && settings.protocol.gives_tokens && !settings.client_keys.is_empty()
     }
 
     /// The headers of callers that go on unread, because the configuration says so.

@@ -8,6 +8,7 @@ use http::{HeaderName, HeaderValue};
 use secrecy::SecretString;
 use url::Url;
 
+use super::addresses::Callable;
 use super::credentials::ClientCredentials;
 use crate::model::{Enforcement, OrganisationId};
 
@@ -16,6 +17,10 @@ use crate::model::{Enforcement, OrganisationId};
 pub struct Protocol {
     /// The name in configuration and metrics.
     pub name: &'static str,
+    /// Whether callers can be given tokens.
+    pub gives_tokens: bool,
+    /// Whether agents send notifications to webhooks.
+    pub(super) notifies: bool,
     /// How the paths end under which agents show their cards, to everybody.
     pub(super) cards: &'static [&'static str],
     /// Where an agent is asked whether it is there.
@@ -76,6 +81,15 @@ pub enum OnDeny {
     Continue,
 }
 
+/// How callers show who they are, where keys are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ClientAuth {
+    /// With a key.
+    Key,
+    /// With a token that they get for a key. Keys are taken as well.
+    OAuth2,
+}
+
 /// An AOS server that is asked in place of this process.
 #[derive(Clone, Debug)]
 pub struct RemoteGuardian {
@@ -116,6 +130,8 @@ pub struct Settings {
     pub client_keys: Vec<[u8; 32]>,
     /// Whether callers may show a token of an issuer of `[oidc]` instead of a key; `None`: where keys are asked for.
     pub client_tokens: Option<bool>,
+    /// What cards ask callers for.
+    pub client_auth: ClientAuth,
     /// Anybody who can reach its address may call, without a key.
     pub allow_unauthenticated: bool,
     /// Headers that it sends to the agent behind it: its own credentials.
@@ -140,6 +156,8 @@ pub struct Settings {
     pub max_in_flight: usize,
     /// Where the definitions of an MCP server's tools are noted.
     pub tools_file: Option<PathBuf>,
+    /// Which webhooks may be called.
+    pub callable: Callable,
 }
 
 impl Settings {

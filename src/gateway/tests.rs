@@ -33,6 +33,8 @@ use crate::{app, audit};
 static TOY: [Entry; 1] = [Entry {
     protocol: Protocol {
         name: "toy",
+        gives_tokens: false,
+        notifies: false,
         cards: &[],
         probes: &["/"],
         only_calls: false,

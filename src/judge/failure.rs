@@ -33,6 +33,7 @@ const NOT_PROVOKED: &[&str] = &[
     "not_json",
     "event_stream",
     "rate_limited",
+    "endpoint_limit",
     "breaker_open",
     "deadline",
     "judge_limit",

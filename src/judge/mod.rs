@@ -15,17 +15,21 @@
 //! A step that the guardian alone would deny is asked about with that suspicion: an answer that lets it happen and does not
 //! name the finding is of no use, and a first model cannot let it happen.
 //!
+//! A step whose texts are too long for one prompt may take several calls (`parts.rs`): the strictest answer counts.
+//! Each of them may be asked twice, with the agent's reasoning and without (`both.rs`): the stricter answer counts.
 //! With one model only, there is one stage.
 //!
 //! This module knows no cache and no posture: what follows from a failure is decided by whoever asked.
 
 pub mod answer;
 mod assessment;
+mod both;
 mod edits;
 mod failure;
 mod grounds;
 pub mod local;
 mod model;
+mod parts;
 mod recorder;
 mod saved;
 mod schema;
@@ -39,7 +43,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::llm::{self, Chain, Cost, Usage};
-use crate::model::{Decision, Diagnostic, Finding, History, Stage, Step, Suspicion, Withheld};
+use crate::model::{Decision, Diagnostic, Finding, History, Origin, Stage, Step, Suspicion, Withheld};
 use crate::policy::{FirstStageRules, Policy};
 use crate::prompt::{Prompts, RankWindows, Reasoning};
 use crate::telemetry::names::JUDGE_STAGES;
@@ -99,6 +103,8 @@ pub enum AgentReasoning {
     Shown,
     /// It is not: an agent's arguments for its own step can only persuade.
     Withheld,
+    /// Two calls, one of each; the stricter answer counts. A step without reasoning takes one.
+    Both,
 }
 
 /// A judge that asks a model. Cheap to clone.
@@ -162,7 +168,8 @@ pub struct Judged {
     pub cut: bool,
     /// The id of the decision that asked for it; whoever keeps the answer says it.
     pub decision: Option<Arc<str>>,
-    /// What of the answer was not taken as it was, and how it was come by: `judge_raised`, `edit_…`, `judge_escalated`.
+    /// What of the answer was not taken as it was, and how it was come by: `judge_raised`, `edit_…`, `judge_escalated`,
+    /// `judge_hedged`.
     pub notes: Vec<Diagnostic>,
 }
 
@@ -279,17 +286,28 @@ impl Judge {
         }
     }
 
-    /// What one model makes of a case.
+    /// What one model makes of a case, with the agent's reasoning, without it, or both.
     async fn read(&self, model: &AskedModel, case: Case<'_>) -> Result<Judged, JudgeFailure> {
-        let manner = Manner {
-            schemas: &self.shared.schemas,
-            recorder: self.recorder.as_deref(),
-            reasoning: match self.shared.reasoning {
-                AgentReasoning::Shown => Reasoning::Shown,
-                AgentReasoning::Withheld => Reasoning::Withheld,
-            },
+        let with = |reasoning| {
+            let manner = Manner {
+                schemas: &self.shared.schemas,
+                recorder: self.recorder.as_deref(),
+                reasoning,
+                part: None,
+            };
+            Box::pin(parts::ask(model, case, manner))
         };
-        Box::pin(model.ask(case, manner)).await
+        match self.shared.reasoning {
+            AgentReasoning::Shown => with(Reasoning::Shown).await,
+            AgentReasoning::Withheld => with(Reasoning::Withheld).await,
+            AgentReasoning::Both if case.step.contents_of(Origin::Reasoning).next().is_none() => {
+                with(Reasoning::Shown).await
+            }
+            AgentReasoning::Both => {
+                let (shown, withheld) = tokio::join!(with(Reasoning::Shown), with(Reasoning::Withheld));
+                both::stricter(shown, withheld)
+            }
+        }
     }
 }
 
@@ -299,7 +317,7 @@ fn doubt(judged: &Judged, rules: &FirstStageRules, suspicion: Option<&Suspicion>
     let assessment = &judged.assessment;
     if suspicion.is_some() && assessment.decision != Decision::Deny {
         Some("suspected")
-    } else if noted("judge_raised") || noted("judge_unsure") {
+    } else if noted("judge_raised") || noted("judge_unsure") || noted(both::DISAGREEMENT) {
         Some("at_odds")
     } else if assessment.confidence < rules.min_confidence {
         Some("unsure")
@@ -309,6 +327,18 @@ fn doubt(judged: &Judged, rules: &FirstStageRules, suspicion: Option<&Suspicion>
         Some("decision")
     } else {
         None
+    }
+}
+
+/// Says that tokens and cost hold an estimate.
+fn hedged(call: &llm::GivenUp) -> Diagnostic {
+    Diagnostic {
+        code: "judge_hedged",
+        detail: format!(
+            "a call of `{}` was given up, another one beside it was answered first; what it took is estimated at {} tokens",
+            call.endpoint,
+            call.usage.tokens()
+        ),
     }
 }
 

@@ -8,9 +8,9 @@ use super::answer::AnswerError;
 use super::schema::Schemas;
 use super::weigh::{Scales, Sight};
 use super::{Case, Charge, JudgeFailure, Judged, Question, Recorder, UnusableAnswers, answer};
-use crate::llm::{self, Chain, Counted, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
+use crate::llm::{self, Chain, Counted, GivenUp, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
 use crate::model::Stage;
-use crate::prompt::{Marks, PromptInput, Reasoning};
+use crate::prompt::{Marks, Part, PromptInput, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
 use crate::work::{Size, in_place};
 
@@ -23,6 +23,8 @@ pub(super) struct Manner<'a> {
     pub(super) schemas: &'a Schemas,
     pub(super) recorder: Option<&'a dyn Recorder>,
     pub(super) reasoning: Reasoning,
+    /// The part of the step's long texts that is shown, where they are judged in parts.
+    pub(super) part: Option<Part>,
 }
 
 /// Why one call gave no assessment.
@@ -61,6 +63,22 @@ impl From<Unjudged> for JudgeFailure {
 enum NoReply {
     Failed(llm::Failure),
     NotRecorded(JudgeFailure),
+}
+
+/// What an exchange gave, and the calls that were given up on the way.
+struct Exchanged {
+    reply: Result<Reply, NoReply>,
+    given_up: Vec<GivenUp>,
+}
+
+impl Exchanged {
+    /// What the calls took that were given up.
+    fn lost(&self) -> Charge {
+        Charge {
+            tokens: self.given_up.iter().map(|call| call.usage.tokens()).sum(),
+            cost: self.given_up.iter().map(|call| call.cost).sum(),
+        }
+    }
 }
 
 /// A model that can be asked.
@@ -135,6 +153,13 @@ impl AskedModel {
         judged
     }
 
+    /// In how many parts the long texts of a case would be shown whole; 1 where one prompt shows them.
+    pub(super) fn parts(&self, case: Case<'_>, manner: Manner<'_>) -> Result<usize, JudgeFailure> {
+        let input = self.input(case, manner);
+        let rendered = case.prompts.render(&input, &Marks::fresh())?;
+        Ok(rendered.parts)
+    }
+
     fn input<'c>(&self, case: Case<'c>, manner: Manner<'_>) -> PromptInput<'c> {
         PromptInput {
             step: case.step,
@@ -146,6 +171,7 @@ impl AskedModel {
             budget_tokens: self.budget_tokens,
             reasoning: manner.reasoning,
             ranks: case.ranks,
+            part: manner.part,
         }
     }
 
@@ -164,17 +190,22 @@ impl AskedModel {
         let most = self.most(&request);
         case.budget.reserve(most).await?;
         let exchanged = Box::pin(self.exchange(request, &marks, case.deadline, manner.recorder)).await;
-        let reply = match exchanged {
+        let lost = exchanged.lost();
+        let mut reply = match exchanged.reply {
             Ok(reply) => reply,
             Err(NoReply::Failed(failure)) => {
-                case.budget.settle(most, self.taken_by(&failure, most));
+                case.budget.settle(most, self.taken_by(&failure, most) + lost);
                 return Err(Unjudged::Failed(failure.into()));
             }
             Err(NoReply::NotRecorded(failure)) => {
-                case.budget.settle(most, Charge::default());
+                case.budget.settle(most, lost);
                 return Err(Unjudged::Failed(failure));
             }
         };
+        for call in &exchanged.given_up {
+            reply.usage = reply.usage + call.usage;
+            reply.cost = reply.cost + call.cost;
+        }
         let spent = Charge {
             tokens: reply.usage.tokens(),
             cost: reply.cost,
@@ -197,7 +228,8 @@ impl AskedModel {
             Ok(answer) => answer,
             Err(error) => return Err(Unjudged::Unusable(error, Box::new(reply))),
         };
-        let (assessment, notes) = in_place(size, || scales.weigh(answer));
+        let (assessment, mut notes) = in_place(size, || scales.weigh(answer));
+        notes.extend(exchanged.given_up.iter().map(super::hedged));
         Ok(Judged {
             assessment,
             stage: self.stage,
@@ -219,22 +251,35 @@ impl AskedModel {
         marks: &Marks,
         deadline: Instant,
         recorder: Option<&dyn Recorder>,
-    ) -> Result<Reply, NoReply> {
+    ) -> Exchanged {
         let deadline = self.deadline(deadline);
         let Some(recorder) = recorder else {
-            return self.chain.chat(request, deadline).await.map_err(NoReply::Failed);
+            let asked = self.chain.ask(request, deadline).await;
+            return Exchanged {
+                reply: asked.answer.map_err(NoReply::Failed),
+                given_up: asked.given_up,
+            };
         };
         let question = Question {
             model: self.chain.model(),
             request,
             marks,
         };
-        if let Some(reply) = recorder.replay(&question).map_err(NoReply::NotRecorded)? {
-            return Ok(reply);
+        let replayed = |reply| Exchanged {
+            reply,
+            given_up: Vec::new(),
+        };
+        match recorder.replay(&question) {
+            Ok(Some(reply)) => return replayed(Ok(reply)),
+            Ok(None) => {}
+            Err(failure) => return replayed(Err(NoReply::NotRecorded(failure))),
         }
-        let asked = self.chain.chat(request, deadline).await;
-        recorder.record(&question, &asked);
-        asked.map_err(NoReply::Failed)
+        let asked = self.chain.ask(request, deadline).await;
+        recorder.record(&question, &asked.answer);
+        Exchanged {
+            reply: asked.answer.map_err(NoReply::Failed),
+            given_up: asked.given_up,
+        }
     }
 
     fn deadline(&self, of_case: Instant) -> Instant {
@@ -277,7 +322,8 @@ impl AskedModel {
             | Failure::NotJson
             | Failure::Unsendable
             | Failure::Blocked
-            | Failure::BreakerOpen => Charge::default(),
+            | Failure::BreakerOpen
+            | Failure::EndpointLimit => Charge::default(),
             Failure::ServerError { .. } | Failure::Refusal | Failure::ContentFilter | Failure::Empty => {
                 self.charge(most.tokens.saturating_sub(self.reply_tokens), 0)
             }

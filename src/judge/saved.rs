@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assessment, Judged};
+use super::{Assessment, Judged, both};
 use crate::llm::{Cost, Counted, Usage};
 use crate::model::{Authorization, ContentId, Decision, Diagnostic, Edit, ReasonCode, Risk, Stage};
 
 /// Every code that a note on an answer can have.
 const NOTES: &[&str] = &[
+    both::DISAGREEMENT,
     "authorization_lowered",
     "edit_adds_destination",
     "edit_adds_text",
@@ -27,6 +28,8 @@ const NOTES: &[&str] = &[
     "edit_widens",
     "judge_escalated",
     "judge_flawed",
+    "judge_hedged",
+    "judge_parts",
     "judge_raised",
     "judge_unconfirmed",
     "judge_unsure",

@@ -5,27 +5,36 @@
 //!   unusable reply ends the call: whoever wrote a content could bring these about, and so choose who judges.
 //! - **Time.** The deadline is the call's, whatever happens. While others could be asked, an endpoint gets at most two parts
 //!   of what is left, each other one a part: of two, the first gets two thirds. An endpoint's own timeout holds as well.
+//! - **Hedging.** When an endpoint has not answered after [`Settings::hedge_after`], the next one is asked beside it (the
+//!   same one, where there is no other). The first answer counts; the slower call is given up, and what it took until then
+//!   is an estimate ([`GivenUp`]). At most one call is added.
 //! - **Breakers.** Each endpoint has one (`breaker.rs`). When all are open, the call fails at once.
+//! - **Pace.** An endpoint that has reached its configured pace is passed over; the last one is waited for.
 //!
 //! Nothing here looks into a reply.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::BoxFuture;
+use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::Instant;
 
 use super::breaker::{self, Breaker, BreakerState, Pass, Sign};
 use super::failure::Blame;
 use super::model::ChatModel;
+use super::pace::Pace;
 use super::retry::Patience;
 use super::settings::{self, SettingsError};
-use super::{Failure, Reply, Request};
+use super::{Cost, Failure, Reply, Request, Usage};
 
 /// Which endpoints, in which order.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The endpoints, the first one first.
     pub endpoints: Vec<settings::Settings>,
+    /// After how long a second call is made beside one that has not answered; `None`: never.
+    pub hedge_after: Option<Duration>,
     /// When an endpoint is left alone.
     pub breaker: breaker::Settings,
 }
@@ -35,6 +44,7 @@ impl From<settings::Settings> for Settings {
     fn from(endpoint: settings::Settings) -> Self {
         Self {
             endpoints: vec![endpoint],
+            hedge_after: None,
             breaker: breaker::Settings::default(),
         }
     }
@@ -71,6 +81,7 @@ pub struct Chain {
 
 struct Shared {
     links: Vec<Link>,
+    hedge_after: Option<Duration>,
 }
 
 /// How an endpoint is doing.
@@ -111,6 +122,7 @@ impl Chain {
             }
             links.push(Link {
                 breaker: Breaker::new(model.endpoint(), settings.breaker),
+                pace: Pace::new(model.settings().rates),
                 model,
             });
         }
@@ -121,7 +133,10 @@ impl Chain {
             ));
         }
         Ok(Self {
-            shared: Arc::new(Shared { links }),
+            shared: Arc::new(Shared {
+                links,
+                hedge_after: settings.hedge_after,
+            }),
         })
     }
 
@@ -146,40 +161,50 @@ impl Chain {
     ///
     /// The [`Failure`] of the last endpoint that was asked; [`Failure::BreakerOpen`] when none was.
     pub async fn chat(&self, request: Request<'_>, deadline: Instant) -> Result<Reply, Failure> {
-        let links = self.shared.links.as_slice();
-        let mut failure = None;
-        for (index, link) in links.iter().enumerate() {
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                failure.get_or_insert(Failure::Timeout);
-                break;
-            }
-            let Some(pass) = link.breaker.admit() else {
-                continue;
-            };
-            let after = links.get(index + 1..).unwrap_or_default();
-            let others = after.iter().filter(|link| link.breaker.would_admit()).count();
-            let (until, patience) = match u32::try_from(others) {
-                Ok(0) | Err(_) => (deadline, Patience::ToTheEnd),
-                Ok(others) => (Instant::now() + left * 2 / (others + 2), Patience::OthersWait),
-            };
-            match link.ask(request, pass, until, patience).await {
-                Ok(reply) => return Ok(reply),
-                Err(failure) if failure.blame() == Blame::Conversation => return Err(failure),
-                Err(fault) => {
-                    link.note(&fault);
-                    failure = Some(fault);
-                }
-            }
-        }
-        Err(failure.unwrap_or(Failure::BreakerOpen))
+        self.ask(request, deadline).await.answer
     }
+
+    /// The same; also says which calls were given up, because another one had ended the matter.
+    pub async fn ask(&self, request: Request<'_>, deadline: Instant) -> Asked {
+        let call = Call {
+            chain: &self.shared,
+            request,
+            deadline,
+            next: 0,
+            asked: None,
+            waiting: Vec::new(),
+            failure: None,
+        };
+        call.run().await
+    }
+}
+
+/// What came of asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Asked {
+    /// What [`Chain::chat`] gives.
+    pub answer: Result<Reply, Failure>,
+    /// The calls that were given up.
+    pub given_up: Vec<GivenUp>,
+}
+
+/// A call that was given up before it was answered. Its endpoint has read the prompt and may have begun to answer; nobody
+/// says how far it got, so what it took is estimated from above.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenUp {
+    /// The endpoint.
+    pub endpoint: Arc<str>,
+    /// Its prompt, and as long a reply as the one that came instead; as long as any may be, where none came.
+    pub usage: Usage,
+    /// What these tokens cost there.
+    pub cost: Cost,
 }
 
 /// One endpoint of a chain.
 struct Link {
     model: ChatModel,
     breaker: Breaker,
+    pace: Pace,
 }
 
 impl Link {
@@ -191,20 +216,35 @@ impl Link {
         until: Instant,
         patience: Patience,
     ) -> Result<Reply, Failure> {
+        let longest_wait = match patience {
+            Patience::ToTheEnd => until.saturating_duration_since(Instant::now()),
+            Patience::OthersWait => Duration::ZERO,
+        };
+        let Some(room) = self.pace.reserve(|| self.model.estimate(&request), longest_wait) else {
+            pass.record(Sign::Nothing);
+            return Err(Failure::EndpointLimit);
+        };
+        if !room.wait.is_zero() {
+            tokio::time::sleep(room.wait).await;
+        }
         let given = until.saturating_duration_since(Instant::now());
         let answer = self.model.insist(request, until, patience).await;
+        if let Ok(reply) = &answer {
+            self.pace.settle(room, reply.usage.tokens());
+        }
         pass.record(self.sign(&answer, given));
         answer
     }
 
-    /// Notes a fault of the endpoint.
-    fn note(&self, failure: &Failure) {
-        let endpoint = self.model.endpoint();
-        let code = failure.code();
-        if failure.is_misconfiguration() {
-            tracing::error!(%endpoint, failure = code, "an endpoint needs an operator: {failure}");
-        } else {
-            tracing::debug!(%endpoint, failure = code, "an endpoint did not answer");
+    /// What a call of this endpoint took that was given up for another's answer.
+    fn give_up(&self, request: &Request<'_>, instead: Option<&Reply>) -> GivenUp {
+        let (usage, cost) = self
+            .model
+            .give_up(request, instead.map(|reply| reply.usage.completion_tokens));
+        GivenUp {
+            endpoint: Arc::clone(self.model.endpoint()),
+            usage,
+            cost,
         }
     }
 
@@ -219,5 +259,122 @@ impl Link {
             (Blame::Traffic, _) => Sign::Nothing,
             (Blame::Conversation, _) => Sign::Works,
         }
+    }
+}
+
+/// One call of a chain, on its way along the endpoints.
+struct Call<'a> {
+    chain: &'a Shared,
+    request: Request<'a>,
+    deadline: Instant,
+    /// The place of the endpoint that comes next.
+    next: usize,
+    /// The endpoint that was asked last.
+    asked: Option<&'a Link>,
+    /// The endpoints of the calls that are not answered yet.
+    waiting: Vec<&'a Link>,
+    failure: Option<Failure>,
+}
+
+type Leg<'a> = BoxFuture<'a, (&'a Link, Result<Reply, Failure>)>;
+
+impl<'a> Call<'a> {
+    async fn run(mut self) -> Asked {
+        let answer = self.first_answer().await;
+        let request = self.request;
+        let given_up = |link: &&Link| link.give_up(&request, answer.as_ref().ok());
+        let given_up = self.waiting.iter().map(given_up).collect();
+        Asked { answer, given_up }
+    }
+
+    async fn first_answer(&mut self) -> Result<Reply, Failure> {
+        let mut legs = FuturesUnordered::new();
+        let mut hedge_at = None;
+        let mut hedges_left = usize::from(self.chain.hedge_after.is_some());
+        loop {
+            if legs.is_empty() {
+                let Some(leg) = self.next_leg() else {
+                    return Err(self.failure.take().unwrap_or(Failure::BreakerOpen));
+                };
+                legs.push(leg);
+                hedge_at = self.chain.hedge_after.map(|after| Instant::now() + after);
+            }
+            let hedge = async {
+                match hedge_at {
+                    Some(at) if hedges_left > 0 => tokio::time::sleep_until(at).await,
+                    _ => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                Some((link, answer)) = legs.next() => {
+                    if let Some(place) = self.waiting.iter().position(|one| std::ptr::eq(*one, link)) {
+                        self.waiting.swap_remove(place);
+                    }
+                    match answer {
+                        Ok(reply) => return Ok(reply),
+                        Err(failure) if failure.blame() == Blame::Conversation => return Err(failure),
+                        Err(failure) => self.put_up_with(link, failure),
+                    }
+                }
+                () = hedge => {
+                    hedges_left = 0;
+                    if let Some(leg) = self.next_leg().or_else(|| self.same_again()) {
+                        tracing::debug!("an endpoint is slow; another call is made beside it");
+                        legs.push(leg);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A call of the next endpoint that may be asked.
+    fn next_leg(&mut self) -> Option<Leg<'a>> {
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            self.failure.get_or_insert(Failure::Timeout);
+            return None;
+        }
+        let links = self.chain.links.as_slice();
+        while let Some(link) = links.get(self.next) {
+            self.next += 1;
+            let Some(pass) = link.breaker.admit() else {
+                continue;
+            };
+            let after = links.get(self.next..).unwrap_or_default();
+            let others = after.iter().filter(|link| link.breaker.would_admit()).count();
+            let (until, patience) = match u32::try_from(others) {
+                Ok(0) | Err(_) => (self.deadline, Patience::ToTheEnd),
+                Ok(others) => (Instant::now() + left * 2 / (others + 2), Patience::OthersWait),
+            };
+            return Some(self.leg(link, pass, until, patience));
+        }
+        None
+    }
+
+    /// Another call of the endpoint that is being asked.
+    fn same_again(&mut self) -> Option<Leg<'a>> {
+        let link = self.asked?;
+        let pass = link.breaker.admit()?;
+        Some(self.leg(link, pass, self.deadline, Patience::OthersWait))
+    }
+
+    fn leg(&mut self, link: &'a Link, pass: Pass<'a>, until: Instant, patience: Patience) -> Leg<'a> {
+        self.asked = Some(link);
+        self.waiting.push(link);
+        let request = self.request;
+        Box::pin(async move { (link, link.ask(request, pass, until, patience).await) })
+    }
+
+    /// A fault: noted, and then the next endpoint is asked.
+    fn put_up_with(&mut self, link: &Link, failure: Failure) {
+        let endpoint = link.model.endpoint();
+        let code = failure.code();
+        if failure.is_misconfiguration() {
+            tracing::error!(%endpoint, failure = code, "an endpoint needs an operator: {failure}");
+        } else {
+            tracing::debug!(%endpoint, failure = code, "an endpoint did not answer");
+        }
+        self.failure = Some(failure);
     }
 }

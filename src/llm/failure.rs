@@ -99,6 +99,9 @@ pub enum Failure {
     /// Every endpoint rests after too many faults; nobody was asked.
     #[error("every endpoint of the model failed too often and is left alone for a moment; the log has the faults")]
     BreakerOpen,
+    /// The configured pace of the endpoint is reached, and no time left to wait.
+    #[error("the configured `requests_per_minute` or `tokens_per_minute` of the model's endpoint is reached")]
+    EndpointLimit,
 }
 
 impl Failure {
@@ -128,6 +131,7 @@ impl Failure {
             Failure::Unsendable => "unsendable",
             Failure::Blocked => "blocked",
             Failure::BreakerOpen => "breaker_open",
+            Failure::EndpointLimit => "endpoint_limit",
         }
     }
 
@@ -148,7 +152,7 @@ impl Failure {
             | Failure::NotJson
             | Failure::EventStream
             | Failure::Redirect => Blame::Endpoint,
-            Failure::RateLimited { .. } | Failure::BreakerOpen => Blame::Traffic,
+            Failure::RateLimited { .. } | Failure::EndpointLimit | Failure::BreakerOpen => Blame::Traffic,
             Failure::BadRequest { .. }
             | Failure::PromptTooLong
             | Failure::Malformed
@@ -211,7 +215,8 @@ impl Failure {
             | Failure::Truncated
             | Failure::Unsendable
             | Failure::Blocked
-            | Failure::BreakerOpen => Retry::Never,
+            | Failure::BreakerOpen
+            | Failure::EndpointLimit => Retry::Never,
         }
     }
 }

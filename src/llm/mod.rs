@@ -2,8 +2,8 @@
 //!
 //! | layer | file | what it keeps |
 //! |---|---|---|
-//! | [`Chain`] | `chain.rs` | endpoints in order: failover, the shares of the time |
-//! | breaker | `breaker.rs` | an endpoint that keeps failing is left alone |
+//! | [`Chain`] | `chain.rs` | endpoints in order: failover, hedging, the shares of the time |
+//! | breaker, pace | `breaker.rs`, `pace.rs` | an endpoint that keeps failing is left alone; none is asked faster than configured |
 //! | [`ChatModel`] | `model.rs` | one endpoint: the deadline, what the reply cost |
 //! | dialect | `dialect.rs` | what the endpoint takes, found out and remembered |
 //! | retry | `retry.rs` | further tries within what is left of the time |
@@ -22,6 +22,7 @@ mod dialect;
 mod failure;
 mod model;
 mod no_connection;
+mod pace;
 mod retry;
 mod settings;
 mod transport;
@@ -30,12 +31,13 @@ mod usage;
 use serde_json::value::RawValue;
 
 pub use breaker::{BreakerState, Settings as BreakerSettings};
-pub use chain::{Chain, EndpointState, Settings as ChainSettings};
+pub use chain::{Asked, Chain, EndpointState, GivenUp, Settings as ChainSettings};
 pub use completion::{Reply, batch_body, read_completion};
 pub use dialect::Format;
 pub use failure::{Complaint, Failure};
 pub use model::ChatModel;
 pub use no_connection::NoConnection;
+pub use pace::Rates;
 pub use settings::{Api, Proxy, Settings, SettingsError, StructuredOutput};
 pub use usage::{Cost, Counted, Price, Usage, estimate_tokens};
 

@@ -16,7 +16,7 @@ use super::dialect::{Dialect, Format, Memory};
 use super::retry::{Patience, Retry};
 use super::settings::{Settings, SettingsError};
 use super::transport::Transport;
-use super::usage::{Cost, Usage};
+use super::usage::{Cost, Usage, estimate_tokens};
 use super::{Complaint, Failure, Request};
 use crate::telemetry::{names, spans};
 
@@ -107,6 +107,25 @@ impl ChatModel {
         spans::chat_content(&span, "gen_ai.system_instructions", "system", request.system);
         spans::chat_content(&span, "gen_ai.input.messages", "user", request.user);
         span
+    }
+
+    /// Counts a call that was given up, as if its reply had as many tokens as that; as many as it may have, where nobody
+    /// knows.
+    pub(super) fn give_up(&self, request: &Request<'_>, reply_tokens: Option<u64>) -> (Usage, Cost) {
+        let most = u64::from(self.shared.settings.max_output_tokens);
+        let usage = Usage {
+            completion_tokens: reply_tokens.map_or(most, |tokens| tokens.min(most)),
+            ..Usage::estimated(&prompt(request), "")
+        };
+        metrics::counter!(names::ENDPOINT_CALLS, "endpoint" => Arc::clone(self.endpoint()), "outcome" => "given_up")
+            .increment(1);
+        (usage, self.shared.count(&usage))
+    }
+
+    /// The most tokens that a request may take, roughly.
+    pub(super) fn estimate(&self, request: &Request<'_>) -> u64 {
+        let prompt: u64 = prompt(request).into_iter().map(estimate_tokens).sum();
+        prompt.saturating_add(u64::from(self.shared.settings.max_output_tokens))
     }
 
     pub(super) fn settings(&self) -> &Settings {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
+use super::pace::Rates;
 use super::usage::Price;
 
 /// How to reach a model and how to ask it.
@@ -35,6 +36,8 @@ pub struct Settings {
     pub headers: BTreeMap<String, SecretString>,
     /// What tokens cost.
     pub price: Price,
+    /// How fast it may be asked.
+    pub rates: Rates,
     /// A certificate (PEM) of an authority that is trusted besides those of the system.
     pub ca: Option<Vec<u8>>,
     /// How to get there.
@@ -57,6 +60,7 @@ impl Settings {
             structured_output: StructuredOutput::Auto,
             headers: BTreeMap::new(),
             price: Price::default(),
+            rates: Rates::default(),
             ca: None,
             proxy: Proxy::Environment,
         }

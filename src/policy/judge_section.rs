@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::judging::{
-    ConfidenceRules, FirstStageRules, JudgeRules, OwnCode, SessionIncomplete, StrictnessTable, Suspected,
+    ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, SessionIncomplete, StrictnessTable, Suspected,
 };
 use super::values::{Wrong, all_named, line, named};
 use crate::model::{Authorization, Decision, ReasonCode, Risk};
@@ -23,6 +23,8 @@ pub struct JudgeSection {
     min_confidence: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     min_confidence_acting: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    long_texts: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     suspected: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,6 +65,7 @@ impl JudgeSection {
         Self {
             min_confidence: self.min_confidence.or(base.min_confidence),
             min_confidence_acting: self.min_confidence_acting.or(base.min_confidence_acting),
+            long_texts: self.long_texts.or(base.long_texts),
             suspected: self.suspected.or(base.suspected),
             session_incomplete: self.session_incomplete.or(base.session_incomplete),
             table,
@@ -82,6 +85,10 @@ impl JudgeSection {
                 acting: confidence("judge.min_confidence_acting", self.min_confidence_acting.unwrap_or(0.5))?,
                 other: confidence("judge.min_confidence", self.min_confidence.unwrap_or(0.3))?,
             },
+            long_texts: named(self.long_texts.as_deref().unwrap_or("chosen"), LongTexts::ALL, |way| {
+                way.as_str()
+            })
+            .map_err(|why| ("judge.long_texts".to_owned(), why))?,
             suspected: named(self.suspected.as_deref().unwrap_or("ask"), Suspected::ALL, |way| {
                 way.as_str()
             })

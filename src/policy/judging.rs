@@ -15,6 +15,8 @@ pub struct JudgeRules {
     pub confidence: ConfidenceRules,
     /// What the first of two models may decide by itself.
     pub first: FirstStageRules,
+    /// How texts are judged that are too long for one prompt.
+    pub long_texts: LongTexts,
     /// The way of steps that would be denied if no model could be asked.
     pub suspected: Suspected,
     /// The way of steps that act in a session whose beginning is not known.
@@ -44,6 +46,18 @@ named_enum! {
         Ask = "ask",
         /// The step is denied: a floor that no model overrules.
         Deny = "deny",
+    }
+}
+
+named_enum! {
+    /// How texts are judged that are too long for one prompt.
+    #[derive(Default)]
+    LongTexts {
+        /// In one call: of such a text, windows around what was found and what looks most like an order are shown.
+        #[default]
+        Chosen = "chosen",
+        /// In several calls, each with another part; the strictest answer counts.
+        Chunks = "chunks",
     }
 }
 

@@ -38,7 +38,7 @@ pub use explain::{Said, explain};
 pub use file::PolicyFile;
 pub use harmless::HarmlessEntry;
 pub use judging::{
-    ConfidenceRules, FirstStageRules, JudgeRules, OwnCode, SessionIncomplete, StrictnessTable, Suspected,
+    ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, SessionIncomplete, StrictnessTable, Suspected,
 };
 pub use layers::{Layers, Selected};
 pub use local_judge_section::{ThresholdTable, Thresholds};

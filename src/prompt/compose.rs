@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::context::{AgentContext, MaskContext, SessionContext, StepContext, SuspicionContext};
+use super::context::{AgentContext, MaskContext, PartContext, SessionContext, StepContext, SuspicionContext};
 use super::evidence::{self, Admitted, Evidence};
 use super::fence::Fence;
 use super::layout::{self, Items, Layout, Manner};
@@ -28,6 +28,8 @@ pub(super) struct Composed {
     pub(super) shown: Vec<ContentId>,
     /// What it leaves out, in document order.
     pub(super) cut: Vec<Cut>,
+    /// In how many parts the texts of the step fit.
+    pub(super) parts: usize,
 }
 
 /// Composes the context, with so many tokens for everything that depends on the step.
@@ -44,6 +46,7 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
         tool,
         remote,
         around,
+        parts,
     } = shelves;
     let context = StepContext {
         method: step.method.as_str(),
@@ -75,10 +78,19 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
         call: frame.call.map(|call| call.context),
         data: frame.data,
         contents: body.elements,
+        part: input.part.map(|part| PartContext {
+            number: part.index + 1,
+            of: part.of,
+        }),
         cuts,
         more_cuts,
     };
-    Composed { context, shown, cut }
+    Composed {
+        context,
+        shown,
+        cut,
+        parts,
+    }
 }
 
 /// What is shown of a step beside its contents.
@@ -128,6 +140,8 @@ struct Places {
     tool: Layout,
     remote: Layout,
     around: Layout,
+    /// In how many parts the body fits.
+    parts: usize,
 }
 
 impl Places {
@@ -142,6 +156,7 @@ impl Places {
         let whole = Manner {
             fence,
             ranks: input.ranks.unwrap_or(&Cues),
+            part: None,
         };
         let mut lay_out = |items: &Items<'_>, most: usize, share: usize| {
             let given = items.needs().min(most).min(room / share);
@@ -155,12 +170,19 @@ impl Places {
         let body_needs = shelved.body.needs();
         let agent_room = shelved.agent.needs().min(room - body_needs.min(room / 10 * 7));
         let agent = layout::lay_out(&shelved.agent, whole, agent_room);
+        let body_room = room - agent_room;
+        let manner = Manner {
+            part: input.part,
+            ..whole
+        };
         Self {
-            body: layout::lay_out(&shelved.body, whole, room - agent_room),
+            body: layout::lay_out(&shelved.body, manner, body_room),
             agent,
             tool,
             remote,
             around,
+            // What is repeated in every part, and the marks of what is not in it, take some room.
+            parts: body_needs.div_ceil((body_room / 5 * 4).max(1)),
         }
     }
 

@@ -75,6 +75,8 @@ pub(super) struct StepContext {
     pub(super) data: Vec<String>,
     /// The contents that the step is about; fenced.
     pub(super) contents: Vec<String>,
+    /// Which part of the step's long texts this is, where they are shown in parts.
+    pub(super) part: Option<PartContext>,
     /// What was left out.
     pub(super) cuts: Vec<CutContext>,
     /// Contents of which something was left out and which `cuts` does not list.
@@ -159,6 +161,15 @@ pub(super) enum DeclaredContext {
     No,
     /// It declares none at all.
     Unknown,
+}
+
+/// One of several parts of a step's long texts.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct PartContext {
+    /// From 1.
+    pub(super) number: usize,
+    /// How many there are.
+    pub(super) of: usize,
 }
 
 /// What was left out of one content.

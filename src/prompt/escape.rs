@@ -213,6 +213,13 @@ impl ScannedText<'_> {
         }
     }
 
+    /// What it costs to show a part of it, in tokens.
+    pub(super) fn tokens_of(&self, part: Range<usize>) -> usize {
+        let start = part.start;
+        let chars = self.text.get(part).unwrap_or_default().char_indices();
+        tokens::whole(chars.map(|(at, c)| self.price(start + at, c)).sum())
+    }
+
     /// What it costs to show all of it, in tokens.
     pub(super) fn tokens(&self) -> usize {
         if self.starts.is_empty() && is_plain(self.text, Lines::Kept) {

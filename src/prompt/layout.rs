@@ -12,7 +12,7 @@ use super::fence::{self, Fence, Row};
 use super::rank::RankWindows;
 use super::share::{self, Need, Rank};
 use super::window::Ranked;
-use super::{Cut, tokens, window};
+use super::{Cut, Part, tokens, window};
 use crate::model::{Content, ContentId, Form, Origin};
 
 /// Characters of a value that may stand on a line with others.
@@ -25,6 +25,12 @@ const ELEMENT: usize = 36;
 const ROW: usize = 14;
 /// Tokens of a line that stands for contents left out.
 const GAP: usize = 24;
+/// Tokens of a text that is shown whole in every part.
+const WHOLE_IN_PARTS: usize = 200;
+/// Values of a run that is shown whole in every part.
+const WHOLE_RUN_IN_PARTS: usize = 12;
+/// Bytes that a part repeats of the one before, so that nothing is torn in two.
+const OVERLAP: usize = 160;
 /// Cuts that are listed one by one.
 const MAX_CUTS: usize = 12;
 
@@ -69,7 +75,7 @@ impl<'a> Items<'a> {
 
     /// What it costs to show all of them whole, in tokens.
     pub(super) fn needs(&self) -> usize {
-        self.units.iter().map(|unit| unit.need().whole).sum()
+        self.units.iter().map(|unit| unit.need(None).whole).sum()
     }
 }
 
@@ -78,11 +84,13 @@ impl<'a> Items<'a> {
 pub(super) struct Manner<'m> {
     pub(super) fence: &'m Fence<'m>,
     pub(super) ranks: &'m dyn RankWindows,
+    /// The part of long texts that is shown, where they are shown in parts.
+    pub(super) part: Option<Part>,
 }
 
 /// Lays contents out within so many tokens.
 pub(super) fn lay_out(items: &Items<'_>, manner: Manner<'_>, room: usize) -> Layout {
-    let needs: Vec<Need> = items.units.iter().map(Unit::need).collect();
+    let needs: Vec<Need> = items.units.iter().map(|unit| unit.need(manner.part)).collect();
     let mut layout = Layout::default();
     let mut gap = Gap::default();
     for (unit, share) in items.units.iter().zip(share::out(room, &needs)) {
@@ -134,17 +142,24 @@ impl<'a> Unit<'a> {
         .iter()
     }
 
-    /// What it needs.
-    fn need(&self) -> Need {
+    /// What it needs, of a part of it where it is shown in parts.
+    fn need(&self, part: Option<Part>) -> Need {
         let found = self.items().any(|item| !item.focus.is_empty());
         let rank = if found { Rank::Found } else { Rank::Plain };
         let (whole, least) = match self {
             Unit::Text(item) => {
                 let header = ELEMENT + item.names;
-                (header + item.text, header + window::MIN)
+                let range = item.range(part);
+                let marks = if range.len() < item.content.text.len() {
+                    2 * GAP
+                } else {
+                    0
+                };
+                (header + marks + item.tokens_of(&range), header + window::MIN)
             }
             Unit::Values(run) => {
                 let dearest = run.iter().map(Item::row).max().unwrap_or_default();
+                let run = run.get(range_of_run(run, part)).unwrap_or_default();
                 let whole = ELEMENT + 2 * GAP + run.iter().map(Item::row).sum::<usize>();
                 (whole, ELEMENT + 2 * GAP + dearest)
             }
@@ -190,6 +205,27 @@ impl<'a> Item<'a> {
         }
     }
 
+    /// The bytes of its text that are shown in this part.
+    fn range(&self, part: Option<Part>) -> Range<usize> {
+        let text = &self.content.text;
+        match part.filter(|_| self.text > WHOLE_IN_PARTS && !is_unreadable(self.content)) {
+            None => 0..text.len(),
+            Some(part) => {
+                let slice = part.slice(text.len());
+                let from = slice.start.saturating_sub(OVERLAP);
+                text.floor_char_boundary(from)..text.floor_char_boundary(slice.end)
+            }
+        }
+    }
+
+    /// Tokens of this part of its text.
+    fn tokens_of(&self, range: &Range<usize>) -> usize {
+        if range.len() == self.content.text.len() {
+            return self.text;
+        }
+        self.seen.tokens_of(range.clone())
+    }
+
     /// Tokens of a line for it.
     fn row(&self) -> usize {
         ROW + self.names + self.text
@@ -197,6 +233,7 @@ impl<'a> Item<'a> {
 
     fn lay_out(&self, share: usize, manner: Manner<'_>, layout: &mut Layout) {
         let text = &self.content.text;
+        let range = self.range(manner.part);
         let room = share.saturating_sub(ELEMENT + self.names);
         let parts: Vec<Range<usize>> = if is_unreadable(self.content) {
             std::iter::once(0..text.floor_char_boundary(FILE_HEAD)).collect()
@@ -205,9 +242,13 @@ impl<'a> Item<'a> {
                 origin: self.content.origin,
                 ranks: manner.ranks,
             };
-            window::parts(&self.seen, room, &self.focus, Some(ranked))
+            if range.len() < text.len() {
+                window::head_of(&self.seen, range.clone(), room)
+            } else {
+                window::parts(&self.seen, room, &self.focus, Some(ranked))
+            }
         };
-        let bytes = window::missing(text.len(), &parts);
+        let bytes = window::missing(range.len(), &parts);
         // Nobody could have read the rest of such a file.
         if bytes > 0 && !is_unreadable(self.content) {
             layout.cut.push(Cut {
@@ -222,9 +263,26 @@ impl<'a> Item<'a> {
     }
 }
 
+/// The values of a run that are shown in a part.
+fn range_of_run(run: &[Item<'_>], part: Option<Part>) -> Range<usize> {
+    match part.filter(|_| run.len() > WHOLE_RUN_IN_PARTS) {
+        None => 0..run.len(),
+        Some(part) => part.slice(run.len()),
+    }
+}
+
 fn lay_out_run(run: &[Item<'_>], share: usize, manner: Manner<'_>, layout: &mut Layout) {
     let fence = manner.fence;
+    let range = range_of_run(run, manner.part);
     let mut rows: Vec<Row<'_>> = Vec::new();
+    let elsewhere = run.len() - range.len();
+    if elsewhere > 0 {
+        let values = fence::grouped(elsewhere);
+        rows.push(Row::Gap(format!(
+            "⟦… {values} values before and after are in other parts …⟧"
+        )));
+    }
+    let run = run.get(range).unwrap_or_default();
     let kept = kept_of(run, share.saturating_sub(ELEMENT));
     let mut gap = Gap::default();
     for (item, kept) in run.iter().zip(&kept) {
@@ -240,7 +298,7 @@ fn lay_out_run(run: &[Item<'_>], share: usize, manner: Manner<'_>, layout: &mut 
     rows.extend(gap.close().map(Row::Gap));
     let element = match run {
         // One alone gets an element of its own.
-        [one] => fence.content(one.content, &one.seen, &window::whole(&one.content.text)),
+        [one] if elsewhere == 0 => fence.content(one.content, &one.seen, &window::whole(&one.content.text)),
         _ => fence.values(run.first().map_or(Origin::Unknown, |first| first.content.origin), &rows),
     };
     layout.elements.push(element);

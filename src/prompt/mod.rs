@@ -88,6 +88,27 @@ pub struct PromptInput<'a> {
     pub reasoning: Reasoning,
     /// Who ranks the windows of texts that do not fit; [`Cues`] where nobody does.
     pub ranks: Option<&'a dyn RankWindows>,
+    /// The part of the step's long texts that is shown; without one, what matters most of all of them is.
+    pub part: Option<Part>,
+}
+
+/// One of several parts of a step's long texts. The parts together show all of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// Which one, from 0.
+    pub index: usize,
+    /// How many there are; at least one.
+    pub of: usize,
+}
+
+impl Part {
+    /// What of so many things belongs to this part.
+    fn slice(self, length: usize) -> std::ops::Range<usize> {
+        let of = self.of.max(1);
+        let start = length.saturating_mul(self.index) / of;
+        let end = length.saturating_mul(self.index + 1) / of;
+        start.min(length)..end.min(length)
+    }
 }
 
 /// Whether contents of [`Origin::Reasoning`] are shown to the judge.
@@ -121,6 +142,8 @@ pub struct Rendered {
     pub cut: Vec<Cut>,
     /// Estimated tokens of both messages.
     pub tokens: usize,
+    /// In how many prompts the step's texts could be shown whole; 1 where this one shows them.
+    pub parts: usize,
 }
 
 /// The text stays out of logs.

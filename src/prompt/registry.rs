@@ -191,7 +191,12 @@ impl Prompts {
         let prose = self.prose.get(&input.step.kind).copied().unwrap_or_default();
         let system_tokens = tokens::estimate(&system);
         let spent = system_tokens + prose;
-        let Composed { context, shown, cut } = compose::compose(input, &fence, budget.saturating_sub(spent));
+        let Composed {
+            context,
+            shown,
+            cut,
+            parts,
+        } = compose::compose(input, &fence, budget.saturating_sub(spent));
         let bound = SPARE_BYTES + budget.saturating_mul(8);
         let user = self.write(sources::of_kind(input.step.kind), &context, bound)?;
         let user = match input.withheld.without(&user) {
@@ -205,6 +210,7 @@ impl Prompts {
             shown,
             cut,
             tokens,
+            parts,
         })
     }
 

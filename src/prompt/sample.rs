@@ -2,7 +2,8 @@
 
 use super::Marks;
 use super::context::{
-    AgentContext, CallContext, CutContext, DeclaredContext, MaskContext, SessionContext, StepContext, SuspicionContext,
+    AgentContext, CallContext, CutContext, DeclaredContext, MaskContext, PartContext, SessionContext, StepContext,
+    SuspicionContext,
 };
 use crate::model::Kind;
 
@@ -55,6 +56,7 @@ pub(super) fn needed_of_step() -> Vec<Needed> {
         Needed::new("the earlier steps", STEP),
         Needed::new("where words of the step were read first", SOURCE),
         Needed::new("what was cut", "48,210"),
+        Needed::new("which part of long texts it is", "part 2 of 3"),
     ]
 }
 
@@ -102,6 +104,7 @@ pub(super) fn full(kind: Kind) -> StepContext {
         }),
         data: vec![DATA.to_owned()],
         contents: vec![CONTENT.to_owned()],
+        part: Some(PartContext { number: 2, of: 3 }),
         cuts: vec![CutContext {
             content: "c2".to_owned(),
             bytes: "48,210".to_owned(),
@@ -136,6 +139,7 @@ pub(super) fn bare(kind: Kind) -> StepContext {
         call: None,
         data: Vec::new(),
         contents: Vec::new(),
+        part: None,
         cuts: Vec::new(),
         more_cuts: 0,
     }

@@ -135,6 +135,7 @@ fn input<'a>(step: &'a Step, policy: &'a Policy) -> PromptInput<'a> {
         budget_tokens: DEFAULT_BUDGET_TOKENS,
         reasoning: Reasoning::Shown,
         ranks: None,
+        part: None,
     }
 }
 

@@ -140,6 +140,15 @@ fn within_word(text: &str, at: usize) -> bool {
     before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric)
 }
 
+/// As much of a range as fits into so many tokens, from its start.
+pub(super) fn head_of(seen: &ScannedText<'_>, range: Range<usize>, room: usize) -> Vec<Range<usize>> {
+    let room = u64::try_from(room).unwrap_or(u64::MAX / 1000).saturating_mul(1000);
+    let (end, _) = forward(seen, range.clone(), room.saturating_sub(2 * MARK));
+    std::iter::once(range.start..end)
+        .filter(|part| !part.is_empty())
+        .collect()
+}
+
 /// All of a text.
 pub(super) fn whole(text: &str) -> Vec<Range<usize>> {
     std::iter::once(0..text.len()).collect()

@@ -27,7 +27,7 @@ pub const JUDGE_CALLS: &str = "guardian_judge_calls_total";
 /// Tokens that judges took, by `kind` (`prompt`, `completion`) and configured `model`; those of calls that were given up for
 /// another's answer, and of endpoints that do not count, are estimates.
 pub const JUDGE_TOKENS: &str = "guardian_judge_tokens_total";
-/// Calls of each endpoint, by `endpoint` and `outcome`: `ok`, or the
+/// Calls of each endpoint, by `endpoint` and `outcome`: `ok`, `given_up` (another call beside it was answered first), or the
 /// name of the failure.
 pub const ENDPOINT_CALLS: &str = "guardian_endpoint_calls_total";
 /// Seconds that each endpoint took for a call, further tries included, by `endpoint`.

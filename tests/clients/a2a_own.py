@@ -1,4 +1,4 @@
-"""Asks the guardian itself with the clients of a2a-sdk of both lines: a denied trace is a completed task."""
+"""Asks the guardian itself with the clients of a2a-sdk of both lines, over both bindings: a denied trace is a completed task."""
 
 import asyncio
 import sys
@@ -24,7 +24,7 @@ async def ask_03(http: httpx.AsyncClient, card, binding: str, streaming: bool) -
 
 
 async def ask_10(http: httpx.AsyncClient, card, binding: str, streaming: bool) -> str:
-    from a2a.types import GetTaskRequest, Message, Part, Role, SendMessageRequest
+    from a2a.types import GetTaskRequest, ListTasksRequest, Message, Part, Role, SendMessageRequest
     from google.protobuf.json_format import MessageToJson, ParseDict
 
     config = ClientConfig(httpx_client=http, streaming=streaming, supported_protocol_bindings=[binding])
@@ -33,6 +33,8 @@ async def ask_10(http: httpx.AsyncClient, card, binding: str, streaming: bool) -
     task = None
     async for event in client.send_message(SendMessageRequest(message=message)):
         task = event.task.id if event.HasField("task") else task
+    listed = await client.list_tasks(ListTasksRequest(page_size=1))
+    assert listed.tasks[0].id == task, listed
     return MessageToJson(await client.get_task(GetTaskRequest(id=task)))
 
 
@@ -40,10 +42,11 @@ async def main(base: str, line: str) -> None:
     ask = {"0.3": ask_03, "1.0": ask_10}[line]
     async with httpx.AsyncClient() as http:
         card = await A2ACardResolver(http, base).get_agent_card()
-        for streaming in (True, False):
-            said = await ask(http, card, "JSONRPC", streaming)
-            assert "completed" in said.lower() and '"deny"' in said, said
-            print(f"ok: the guardian as an agent, a2a-sdk {line}, streaming={streaming}")
+        for binding in ("JSONRPC", "HTTP+JSON"):
+            for streaming in (True, False):
+                said = await ask(http, card, binding, streaming)
+                assert "completed" in said.lower() and '"deny"' in said, said
+                print(f"ok: the guardian as an agent, a2a-sdk {line}, {binding}, streaming={streaming}")
 
 
 asyncio.run(main(sys.argv[1], sys.argv[2]))

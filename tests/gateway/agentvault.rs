@@ -159,5 +159,8 @@ async fn a_card_leads_to_the_gateway() {
     let guardian = gateway(&agent, "agentvault", "pass_auth = true").await;
     let (_, text) = Caller::of(&guardian).get("/agent-card.json").await;
     let card: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(card["authSchemes"][0]["scheme"], "oauth2", "{card}");
+    assert_eq!(
+        card["authSchemes"][0]["tokenUrl"],
+        format!("http://localhost:{}/gw/token", guardian.address.port())
+    );
 }

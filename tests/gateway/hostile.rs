@@ -267,7 +267,7 @@ async fn answers_that_lie_never_arrive() {
 }
 
 #[tokio::test]
-async fn push_notifications_do_not_pass() {
+async fn webhooks_that_lead_inside_are_refused() {
     let agent = Agent::answering(|asked| {
         Answers::Json(
             json!({"jsonrpc": "2.0", "id": asked.json()["id"], "result": {"kind": "message", "role": "agent",
@@ -277,7 +277,27 @@ async fn push_notifications_do_not_pass() {
     .await;
     let guardian = gateway(&agent, "a2a", "").await;
     let caller = Caller::of(&guardian);
-    for url in ["https://hooks.example.com/", "https://127.0.0.1/x", ""] {
+    for url in [
+        "http://hooks.example.com/",
+        "https://127.0.0.1/x",
+        "https://127.1/",
+        "https://0x7f000001/",
+        "https://[::1]/",
+        "https://[::ffff:127.0.0.1]/",
+        "https://[::ffff:7f00:1]/",
+        "https://[64:ff9b::a9fe:a9fe]/",
+        "https://169.254.169.254/latest/meta-data/",
+        "https://[fe80::1]/",
+        "https://10.0.0.7/",
+        "https://localhost/",
+        "https://localhost./",
+        "https://intranet/",
+        "https://printer.local/",
+        "https://user@hooks.example.com/",
+        "file:///etc/passwd",
+        "//hooks.example.com/",
+        "",
+    ] {
         let mut params = message("Hello");
         params["configuration"] = json!({"pushNotificationConfig": {"url": url}});
         let sent = caller.call("message/send", params).await;

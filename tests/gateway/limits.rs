@@ -129,6 +129,63 @@ async fn ids_are_at_most_so_long() {
 }
 
 #[tokio::test]
+async fn a_webhook_is_shown_to_the_caller_that_registered_it_and_to_nobody_else() {
+    let agent = Agent::answering(|asked| {
+        let body = asked.json();
+        let known = body["params"]["known"].as_str().map(str::to_owned);
+        let result = match (body["method"].as_str(), known) {
+            (Some("tasks/pushNotificationConfig/set"), _) => body["params"].clone(),
+            (Some("tasks/pushNotificationConfig/get"), Some(url)) => {
+                json!({"taskId": "t-1", "pushNotificationConfig": {"url": url}})
+            }
+            (_, Some(url)) => {
+                json!({"kind": "message", "role": "agent", "messageId": "m", "parts": [{"kind": "text", "text": url},
+                {"kind": "data", "data": {"url": url, "pushNotificationConfig": {"url": url}}}]})
+            }
+            (_, None) => json!({}),
+        };
+        Answers::Json(json!({"jsonrpc": "2.0", "id": body["id"], "result": result}))
+    })
+    .await;
+    let keys = format!(
+        "client_keys = [\"{}\", \"{}\"]\npush_hosts = [\"hooks.example.com\"]",
+        key_hash("ann"),
+        key_hash("bob")
+    );
+    let guardian = gateway(&agent, "a2a", &keys).await;
+    let caller = Caller::of(&guardian);
+    let call = async |key: &str, method: &str, params: Value| {
+        let request = caller
+            .http
+            .post(format!("{}/", caller.base))
+            .header("x-guardian-key", key);
+        let response = request.body(rpc(method, params).to_string()).send().await.unwrap();
+        response.json::<Value>().await.unwrap()
+    };
+    let webhook = "https://hooks.example.com/in?token=tulip";
+    let config = json!({"taskId": "t-1", "pushNotificationConfig": {"url": webhook}});
+    let set = call("ann", "tasks/pushNotificationConfig/set", config).await;
+    assert_eq!(set["result"]["pushNotificationConfig"]["url"], webhook, "{set}");
+    let sent = agent.asked()[0].json();
+    let known = sent["params"]["pushNotificationConfig"]["url"].clone();
+    assert!(!known.as_str().unwrap().contains("tulip"), "{known}");
+    let get = json!({"id": "t-1", "known": known});
+    let own = call("ann", "tasks/pushNotificationConfig/get", get.clone()).await;
+    assert_eq!(own["result"]["pushNotificationConfig"]["url"], webhook, "{own}");
+    let mut said = message("Hello");
+    said["known"] = known.clone();
+    for (key, method, params) in [
+        ("bob", "tasks/pushNotificationConfig/get", get),
+        ("bob", "message/send", said.clone()),
+        ("ann", "message/send", said),
+    ] {
+        let shown = call(key, method, params).await;
+        assert!(shown["result"].is_object(), "{key} {method}: {shown}");
+        assert!(!shown.to_string().contains("tulip"), "{key} {method}: {shown}");
+    }
+}
+
+#[tokio::test]
 async fn a_token_endpoint_that_hangs_makes_callers_wait_together_and_once() {
     let agent = Agent::answering(|asked| match asked.path.as_str() {
         "/token" => Answers::EventsThenSilence(Vec::new()),
@@ -211,5 +268,43 @@ async fn cards_are_fetched_without_credentials_for_whom_nobody_knows() {
     assert_eq!(
         card["additionalInterfaces"],
         json!([{"url": format!("{}/rest", caller.base), "transport": "HTTP+JSON"}])
+    );
+}
+
+#[tokio::test]
+async fn a_named_port_opens_no_other_one() {
+    let hook = Agent::answering(|_| Answers::Json(json!({}))).await;
+    let agent = Agent::answering(|asked| {
+        let body = asked.json();
+        Answers::Json(json!({"jsonrpc": "2.0", "id": body["id"], "result": body["params"]}))
+    })
+    .await;
+    let port = hook.url.rsplit(':').next().unwrap().to_owned();
+    let guardian = gateway(&agent, "a2a", &format!("push_hosts = [\"localhost:{port}\"]")).await;
+    let caller = Caller::of(&guardian);
+    for (url, allowed) in [
+        (format!("http://localhost:{port}/hook"), true),
+        ("http://localhost:1/hook".to_owned(), false),
+        ("https://localhost/hook".to_owned(), false),
+        (format!("http://127.0.0.1:{port}/hook"), false),
+    ] {
+        let params = json!({"taskId": "t-1", "pushNotificationConfig": {"url": url}});
+        let set = caller.call("tasks/pushNotificationConfig/set", params).await;
+        assert_eq!(set["result"].is_object(), allowed, "{url}: {set}");
+    }
+    let registered = agent.asked()[0].json()["params"]["pushNotificationConfig"]["url"].clone();
+    let task = json!({"kind": "task", "id": "t-1", "contextId": "c-1", "status": {"state": "working"}});
+    let delivered = caller
+        .http
+        .post(registered.as_str().unwrap())
+        .body(task.to_string())
+        .send()
+        .await
+        .unwrap();
+    assert_eq!(delivered.status(), 200);
+    assert_eq!(
+        hook.asked().len(),
+        1,
+        "a name that is configured is called although it leads inside"
     );
 }

@@ -31,11 +31,13 @@ mod mcp;
 #[cfg(test)]
 mod models;
 #[cfg(test)]
+mod notifications;
 #[cfg(test)]
 mod own;
 #[cfg(test)]
 mod own_bindings;
 #[cfg(test)]
+mod own_runs;
 #[cfg(test)]
 mod reload;
 #[cfg(test)]

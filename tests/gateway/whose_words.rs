@@ -65,6 +65,7 @@ const PARTS: [&str; 4] = ["text", "data", "file", "meta"];
 fn requests() -> Vec<(&'static str, Value, Vec<String>)> {
     let marked = |mark: &str| PARTS.iter().map(|part| format!("{mark}{part}")).collect::<Vec<_>>();
     let noted = |mark: &str| json!({"id": "task-0", "metadata": {"note": words(mark)}});
+    let push = |mark: &str| json!({"taskId": "task-0", "pushNotificationConfig": {"url": "https://hooks.example.com/a", "token": words(mark)}});
     vec![
         ("message/send", json!({"message": message_v0("a", "user")}), marked("a")),
         (
@@ -85,6 +86,7 @@ fn requests() -> Vec<(&'static str, Value, Vec<String>)> {
         ("tasks/get", noted("e"), vec!["e".into()]),
         ("tasks/cancel", noted("f"), vec!["f".into()]),
         ("tasks/resubscribe", noted("g"), vec!["g".into()]),
+        ("tasks/pushNotificationConfig/set", push("h"), vec!["h".into()]),
         ("tasks/pushNotificationConfig/get", noted("i"), vec!["i".into()]),
         ("tasks/pushNotificationConfig/list", noted("j"), vec!["j".into()]),
         ("tasks/pushNotificationConfig/delete", noted("k"), vec!["k".into()]),

@@ -54,6 +54,7 @@ impl Shown {
             budget_tokens: 12_000,
             reasoning: Reasoning::Shown,
             ranks: None,
+            part: None,
         };
         let rendered = self.prompts.render(&input, &self.marks).unwrap();
         (rendered.system, rendered.user)

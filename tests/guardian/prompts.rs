@@ -136,6 +136,39 @@ async fn an_order_in_the_middle_of_a_long_page_is_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn long_texts_are_judged_in_parts_where_the_policy_wants_it_and_the_strictest_answer_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("policy.toml");
+    std::fs::write(&file, "[judge]\nlong_texts = \"chunks\"\n").unwrap();
+    let configured = format!("policy = \"{}\"", file.display());
+    let mark = "The third stall from the left has no roof.";
+    let shown = Arc::new(Mutex::new(Vec::<String>::new()));
+    let kept = Arc::clone(&shown);
+    let judge = ScriptedJudge::answering(move |asked| {
+        kept.lock().unwrap().push(asked.user.clone());
+        match asked.user.contains(mark) {
+            true => asked.answer("deny", &["prompt_injection"], json!([])),
+            false => asked.answer("allow", &[], json!([])),
+        }
+    })
+    .await;
+    let guardian = TestGuardian::with_judge(&judge, &configured).await;
+    let short = guardian.post(&tool_result("Three stalls, all dry.")).await;
+    assert_eq!((short.decision(), judge.asked()), ("allow", 1), "{:?}", short.json);
+
+    let long = format!("{}{mark}\n{}", filler(50_000), filler(20_000));
+    let reply = guardian.post(&tool_result(&long)).await;
+    assert_eq!(reply.decision(), "deny", "{:?}", reply.json);
+    assert!(judge.asked() > 3, "{}", judge.asked());
+    let prompts = shown.lock().unwrap();
+    let all = prompts.concat();
+    for paragraph in [0, 100, 300, 600] {
+        assert!(all.contains(&format!("Paragraph {paragraph}: ")), "{paragraph}");
+    }
+    assert!(prompts.last().is_some_and(|prompt| prompt.contains("this is part ")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_seen_around_a_step_is_told_on_one_line_and_never_of_earlier_steps() {
     let (judge, shown) = lenient().await;
     let guardian = TestGuardian::with_judge(&judge, "").await;

@@ -1,19 +1,22 @@
 //! The judge: what a model answers, and what becomes of it. Never an accidental allow.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use aos_guardian::judge::{
-    AgentReasoning, Case, Judge, JudgeFailure, Judged, Settings, UnlimitedBudget, UnusableAnswers,
+    AgentReasoning, Case, Charge, Judge, JudgeFailure, Judged, Settings, SpendBudget, UnlimitedBudget, UnusableAnswers,
 };
 use aos_guardian::llm;
 use aos_guardian::model::{ContentId, Decision, NOTHING_WITHHELD, ReasonCode, Risk, Step};
 use aos_guardian::policy::Policy;
 use aos_guardian::prompt::Prompts;
+use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::step::{tool_call, tool_output};
 use crate::support::endpoint::{Endpoint, Script};
+use crate::support::live::Live;
 use crate::support::socket::{Misbehaviour, misbehaving};
 
 /// An answer with the call's canary.
@@ -333,4 +336,79 @@ async fn every_call_is_counted_by_its_outcome() {
     ] {
         assert!(page.contains(line), "{page}");
     }
+}
+
+/// A budget that remembers what was booked.
+#[derive(Default)]
+struct Ledger(Mutex<Vec<Charge>>);
+
+impl SpendBudget for Ledger {
+    fn reserve(&self, _most: Charge) -> BoxFuture<'_, Result<(), JudgeFailure>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn settle(&self, _reserved: Charge, spent: Charge) {
+        self.0.lock().unwrap().push(spent);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_lost_against_its_hedge_is_paid_for_and_told() {
+    let patience = Duration::from_secs(20);
+    let slow = Live::allowing(patience).await;
+    let quick = Script::new().says(answer("allow").to_string()).start().await;
+    let (mut first, mut second) = (
+        llm::Settings::new(slow.url(), "m"),
+        llm::Settings::new(quick.url(), "m"),
+    );
+    for (settings, name) in [(&mut first, "slow"), (&mut second, "quick")] {
+        settings.name = name.to_owned();
+        settings.price.per_million_out = 1.0;
+    }
+    let mut chain: llm::ChainSettings = first.into();
+    chain.endpoints.push(second);
+    chain.hedge_after = Some(Duration::from_millis(50));
+    let judge = Judge::new(Settings {
+        llm: chain,
+        first: None,
+        budget_tokens: 12_000,
+        reasoning: AgentReasoning::Shown,
+        unusable: UnusableAnswers::Fail,
+    })
+    .unwrap();
+    let (policy, prompts) = (Policy::standard().unwrap(), Prompts::builtin().unwrap());
+    let (step, ledger) = (tool_output("a.txt and b.txt"), Ledger::default());
+    let judged = judge
+        .assess(Case {
+            step: &step,
+            findings: &[],
+            withheld: &NOTHING_WITHHELD,
+            suspicion: None,
+            history: aos_guardian::model::History::NONE,
+            policy: &policy,
+            prompts: &prompts,
+            deadline: Instant::now() + patience,
+            budget: &ledger,
+            ranks: None,
+        })
+        .await
+        .unwrap();
+    assert_eq!(
+        (&*judged.endpoint, judged.assessment.decision),
+        ("quick", Decision::Allow)
+    );
+    // The one that answered counted 1,280 tokens; the other one read a whole prompt, too.
+    assert_eq!(judged.usage.counted, llm::Counted::Estimated);
+    assert!(judged.usage.tokens() > 1_280 + 1_000, "{judged:?}");
+    assert_eq!(judged.cost.micros(), 80 + 80);
+    let booked = Charge {
+        tokens: judged.usage.tokens(),
+        cost: judged.cost,
+    };
+    assert_eq!(*ledger.0.lock().unwrap(), [booked]);
+    let note = judged.notes.iter().find(|note| note.code == "judge_hedged").unwrap();
+    assert!(
+        note.detail.contains("`slow`") && note.detail.contains("estimated"),
+        "{note:?}"
+    );
 }

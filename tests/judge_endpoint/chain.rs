@@ -1,5 +1,6 @@
 //! Several endpoints: who is asked, who is asked next, who is left alone, and that the deadline holds.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use aos_guardian::llm::{
@@ -13,6 +14,7 @@ use tokio::time::Instant;
 use wiremock::ResponseTemplate;
 
 use crate::support::endpoint::{Endpoint, Script, completion};
+use crate::support::live::Live;
 use crate::support::socket::{Misbehaviour, misbehaving, nobody};
 
 /// Long enough for any endpoint that answers at all.
@@ -37,6 +39,7 @@ fn endpoint(name: &str, url: String) -> Settings {
 fn chain_with(endpoints: Vec<Settings>, change: impl FnOnce(&mut ChainSettings)) -> Chain {
     let mut settings = ChainSettings {
         endpoints,
+        hedge_after: None,
         breaker: BreakerSettings::default(),
     };
     change(&mut settings);
@@ -205,7 +208,9 @@ async fn the_deadline_holds_however_many_endpoints_hang() {
     for _ in 0..4 {
         endpoints.push(Settings::new(misbehaving(Misbehaviour::Hangs).await, "m"));
     }
-    let chain = chain_with(endpoints, |_| ());
+    let chain = chain_with(endpoints, |settings| {
+        settings.hedge_after = Some(Duration::from_millis(20))
+    });
     let begun = Instant::now();
     assert_eq!(ask(&chain, Duration::from_millis(150)).await, Err(Failure::Timeout));
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
@@ -265,6 +270,131 @@ async fn one_call_probes_an_endpoint_that_has_rested() {
     tokio::time::sleep(Duration::from_millis(5)).await;
     ask(&chain, PATIENCE).await.unwrap();
     assert_eq!(state(&chain, 0), BreakerState::Closed);
+}
+
+#[tokio::test]
+async fn a_slow_endpoint_is_hedged_by_the_next_and_its_call_is_cancelled() {
+    let slow = Live::allowing(PATIENCE).await;
+    let second = hello().await;
+    let chain = chain_with(
+        vec![endpoint("slow", slow.url()), endpoint("second", second.url())],
+        |settings| {
+            settings.hedge_after = Some(Duration::from_millis(50));
+        },
+    );
+    let begun = Instant::now();
+    assert_eq!(&*ask(&chain, PATIENCE).await.unwrap().endpoint, "second");
+    assert!(begun.elapsed() < PATIENCE / 4);
+    for _ in 0..500 {
+        if slow.given_up() == 1 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!((slow.asked(), slow.given_up()), (1, 1));
+}
+
+#[tokio::test]
+async fn what_a_call_took_that_was_given_up_is_estimated() {
+    let (slow, refusing) = (Live::allowing(PATIENCE).await, always(200, refusal()).await);
+    let quick = hello().await;
+    for (second, expected) in [(&quick, 80), (&refusing, 900)] {
+        let mut dear = endpoint("slow", slow.url());
+        dear.max_output_tokens = 900;
+        dear.price = Price {
+            per_million_in: 0.0,
+            per_million_out: 2.0,
+        };
+        let chain = chain_with(vec![dear, endpoint("second", second.url())], |settings| {
+            settings.hedge_after = Some(Duration::from_millis(50));
+        });
+        let json: &RawValue = serde_json::from_str(r#"{"type":"object"}"#).unwrap();
+        let request = Request {
+            system: "You are terse.",
+            user: "Say hello.",
+            schema: Schema { name: "greeting", json },
+        };
+        let asked = chain.ask(request, Instant::now() + PATIENCE).await;
+        let given_up = asked.given_up.first().unwrap();
+        assert_eq!((asked.given_up.len(), &*given_up.endpoint), (1, "slow"));
+        assert_eq!(given_up.usage.counted, Counted::Estimated);
+        // As long as the reply that came instead; as long as any may be, where none did.
+        assert_eq!(given_up.usage.completion_tokens, expected);
+        assert_eq!(given_up.cost, Cost::from_micros(2 * expected));
+        assert!((10..20).contains(&given_up.usage.prompt_tokens), "{given_up:?}");
+        assert_eq!(asked.answer.is_ok(), expected == 80, "{:?}", asked.answer);
+        let chain = chain_with(vec![endpoint("second", second.url())], |_| ());
+        assert_eq!(chain.ask(request, Instant::now() + PATIENCE).await.given_up, []);
+    }
+}
+
+/// A completion in which the model refuses.
+fn refusal() -> Value {
+    json!({"choices": [{"message": {"role": "assistant", "content": null, "refusal": "No."}, "finish_reason": "stop"}]})
+}
+
+#[tokio::test]
+async fn a_single_slow_endpoint_is_asked_once_more_beside_the_first_call() {
+    let endpoint_ = Script::new()
+        .then(|_| completion("late").set_delay(PATIENCE))
+        .says("soon")
+        .start()
+        .await;
+    let chain = chain_with(vec![endpoint("only", endpoint_.url())], |settings| {
+        settings.hedge_after = Some(Duration::from_millis(50));
+    });
+    assert_eq!(ask(&chain, PATIENCE).await.unwrap().text, "soon");
+    assert_eq!(endpoint_.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn an_endpoint_that_answers_in_time_is_not_hedged() {
+    let (first, second) = (hello().await, hello().await);
+    let chain = chain_with(
+        vec![endpoint("first", first.url()), endpoint("second", second.url())],
+        |settings| {
+            settings.hedge_after = Some(PATIENCE);
+        },
+    );
+    ask(&chain, PATIENCE).await.unwrap();
+    assert_eq!((first.asked().len(), second.asked().len()), (1, 0));
+}
+
+#[tokio::test]
+async fn a_refusal_ends_a_hedged_call_too() {
+    let slow = Live::allowing(PATIENCE).await;
+    let refusing = Script::new()
+        .message(json!({"content": null, "refusal": "no"}), "stop")
+        .start()
+        .await;
+    let chain = chain_with(
+        vec![endpoint("slow", slow.url()), endpoint("second", refusing.url())],
+        |settings| {
+            settings.hedge_after = Some(Duration::from_millis(20));
+        },
+    );
+    assert_eq!(ask(&chain, PATIENCE).await, Err(Failure::Refusal));
+}
+
+#[tokio::test]
+async fn an_endpoint_that_has_reached_its_pace_is_passed_over() {
+    let (first, second) = (hello().await, hello().await);
+    let mut paced = endpoint("first", first.url());
+    paced.rates.requests_per_minute = NonZeroU32::new(2);
+    let alone = chain_with(vec![paced.clone()], |_| ());
+    let chain = chain_with(vec![paced, endpoint("second", second.url())], |_| ());
+    for expected in ["first", "first", "second", "second"] {
+        assert_eq!(&*ask(&chain, PATIENCE).await.unwrap().endpoint, expected);
+    }
+    assert_eq!(state(&chain, 0), BreakerState::Closed);
+    ask(&alone, PATIENCE).await.unwrap();
+    ask(&alone, PATIENCE).await.unwrap();
+    let begun = Instant::now();
+    assert_eq!(ask(&alone, Duration::from_secs(2)).await, Err(Failure::EndpointLimit));
+    assert!(
+        begun.elapsed() < Duration::from_secs(1),
+        "a wait that outlasts the deadline is not begun"
+    );
 }
 
 #[tokio::test]
@@ -332,6 +462,7 @@ async fn settings_that_cannot_be_used_say_which_endpoint_and_why() {
     let error = |endpoints: Vec<Settings>| {
         let settings = ChainSettings {
             endpoints,
+            hedge_after: None,
             breaker: BreakerSettings::default(),
         };
         Chain::new(settings).err().expect("refused").to_string()

@@ -52,7 +52,8 @@ pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
         || (crate::prompt::DEFAULT_BUDGET_TOKENS, Reasoning::Shown),
         |judge| {
             let reasoning = match judge.reasoning {
-                AgentReasoning::Shown => Reasoning::Shown,
+                // Of two prompts, the one that holds more.
+                AgentReasoning::Shown | AgentReasoning::Both => Reasoning::Shown,
                 AgentReasoning::Withheld => Reasoning::Withheld,
             };
             (judge.budget_tokens, reasoning)
@@ -68,6 +69,7 @@ pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
         budget_tokens,
         reasoning,
         ranks: None,
+        part: None,
     };
     let rendered = prompts.render(&input, &Marks::fresh())?;
     say!(

@@ -150,6 +150,7 @@ fn judging() -> Vec<(&'static str, Said)> {
         ("judge.min_confidence_acting", Between(0, 1)),
         ("judge.suspected", OneOf(vec!["ask", "deny"])),
         ("judge.session_incomplete", OneOf(vec!["note", "ask", "deny"])),
+        ("judge.long_texts", OneOf(vec!["chosen", "chunks"])),
         ("judge.table.*.*", decisions()),
         ("judge.table.*", Keys(names(Authorization::ALL, Authorization::as_str))),
         ("judge.table", Keys(names(Risk::ALL, Risk::as_str))),

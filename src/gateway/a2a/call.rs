@@ -120,25 +120,6 @@ impl Call {
         (task.map(str::to_owned), inner.str_of("contextId").map(str::to_owned))
     }
 
-    /// Whether a call names an address for push notifications.
-    pub(super) fn asks_for_push(&self) -> bool {
-        match self.op {
-            Op::PushSet => true,
-            Op::Send | Op::Stream => ["configuration", "config"]
-                .iter()
-                .any(|name| self.params.get(name).is_some_and(has_push_config)),
-            Op::Unknown => has_push_config(&self.params),
-            Op::Get
-            | Op::List
-            | Op::Cancel
-            | Op::Subscribe
-            | Op::PushGet
-            | Op::PushList
-            | Op::PushDelete
-            | Op::Card => false,
-        }
-    }
-
     /// Everything that the caller says.
     fn said(&self) -> Json {
         let mut params = self.params.clone();
@@ -274,16 +255,5 @@ fn before_only(said: &Json, body: &Json) -> Vec<String> {
             outside.cloned().collect()
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) | Json::Array(_) => Vec::new(),
-    }
-}
-
-fn has_push_config(value: &Json) -> bool {
-    match value {
-        Json::Object(members) => members.iter().any(|(name, member)| {
-            let plain = name.replace('_', "").to_ascii_lowercase();
-            (plain.ends_with("pushnotificationconfig") && *member != Json::Null) || has_push_config(member)
-        }),
-        Json::Array(items) => items.iter().any(has_push_config),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => false,
     }
 }

@@ -211,12 +211,6 @@ fn rewrite(route: &Route, card: &mut Json) -> Result<(), &'static str> {
         }
     }
     replace_security(route, card);
-    if let Some(capabilities) = card
-        .get_mut("capabilities")
-        .filter(|capabilities| capabilities.is_object())
-    {
-        capabilities.set("pushNotifications", Json::Bool(false));
-    }
     card::close(card, &MEMBERS, &own, route.base.as_str());
     Ok(())
 }

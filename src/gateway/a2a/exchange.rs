@@ -10,7 +10,7 @@ use super::cancel::cancel;
 use super::events::{Events, scope};
 use super::methods::Op;
 use super::views::{each_task, has_tasks, overlaid};
-use super::{answers, card};
+use super::{answers, card, webhooks};
 use crate::gateway::answer::{Answer, carried_by};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, UNASKED_STREAM};
@@ -40,7 +40,7 @@ impl Protocol for Call {
         answers::of_rejected(&exchange.route, self).map(Opened::Whole)
     }
 
-    /// Judges a call. What is pushed would not pass through the gateway.
+    /// Judges a call, and puts webhooks behind the gateway.
     async fn admit(&mut self, exchange: &Exchange) -> Result<(), Denial> {
         let route = &exchange.route;
         if self.op == Op::Subscribe
@@ -48,15 +48,14 @@ impl Protocol for Call {
         {
             return Err(Denial::clone(&denial));
         }
-        if self.asks_for_push() {
-            let message = "Push notifications do not pass through this gateway: follow the task or ask for it.";
-            return Err(Denial::undecided(Stage::Request, "untrusted_destination", message));
-        }
+        let owner = webhooks::owner(route, &exchange.received);
+        webhooks::check(route, self)?;
+        webhooks::hide_trusted(route, self, owner)?;
         if let Some(step) = exchange.ask(&self.question(route), self.says()).await? {
             self.take_modified(step)
                 .ok_or_else(|| Denial::unmodifiable(Stage::Request))?;
         }
-        Ok(())
+        webhooks::hide(route, self, owner)
     }
 
     fn send(&mut self, received: &Received) -> Outgoing {
@@ -155,9 +154,11 @@ async fn finish(call: &Call, exchange: &Exchange, answer: Json, head: Head) -> A
             |step| call.carried_answer(step),
         )
         .await;
+    let owner = webhooks::owner(route, received);
     match judged {
         Ok(mut became) => {
             route.count("relayed");
+            webhooks::restore(route, call, &mut became, owner);
             if call.op == Op::Card {
                 card::rewrite_answer(route, call, &mut became);
             }

@@ -8,6 +8,7 @@ mod events;
 mod exchange;
 mod methods;
 mod views;
+mod webhooks;
 
 use std::sync::Arc;
 
@@ -21,13 +22,17 @@ use call::Call;
 use super::answer::{Answer, RpcRequest, rpc_error};
 use super::exchange as exchanges;
 use super::json::Json;
+use super::push::PUSH_PATH;
 use super::receive::Received;
 use super::route::Route;
 
-/// Answers a request of a caller.
+/// Answers a request of a caller, or takes a notification of the agent behind the gateway.
 pub(super) async fn serve(route: Arc<Route>, mut received: Received) -> Response {
     if received.method == Method::GET && card::is_path(&received.rest) {
         return card::show(&route, received).await;
+    }
+    if received.method == Method::POST && received.rest.starts_with(PUSH_PATH) {
+        return webhooks::notify(&route, received).await;
     }
     let body = std::mem::take(&mut received.body);
     let call = match Op::of_rest(&received.method, &received.rest) {

@@ -1,9 +1,9 @@
-//! AgentVault's cards.
+//! AgentVault's cards, and the tokens that clients get where credentials are passed on.
 
 use std::sync::Arc;
 
 use axum::response::Response;
-use http::StatusCode;
+use http::{HeaderValue, Method, StatusCode};
 use serde_json::json;
 use url::Url;
 
@@ -13,6 +13,8 @@ use crate::gateway::card::{self, Members};
 use crate::gateway::json::{Json, object};
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
+use crate::gateway::tokens::TOKEN_PATH;
+use crate::gateway::upstream::{AsWhom, Forward};
 
 /// Shows the card of the agent behind the gateway. Cards may stand under any path.
 pub(super) async fn show(route: &Arc<Route>, received: Received) -> Response {
@@ -105,6 +107,16 @@ fn turn(route: &Route, card: &mut Json) -> Option<()> {
     card::close(card, &MEMBERS, &own, &public(&route.here("")));
     if !route.settings.pass_auth {
         card.set("authSchemes", auth_schemes(route));
+        return Some(());
+    }
+    if let Some(Json::Array(schemes)) = card.get_mut("authSchemes") {
+        for scheme in schemes {
+            let token = scheme.str_of("tokenUrl").and_then(|text| Url::parse(text).ok());
+            if let Some(rest) = token.as_ref().and_then(|url| url.path().strip_prefix(&under)) {
+                let here = public(&route.here(rest));
+                scheme.set("tokenUrl", here);
+            }
+        }
     }
     Some(())
 }
@@ -113,7 +125,13 @@ fn turn(route: &Route, card: &mut Json) -> Option<()> {
 pub(in crate::gateway) fn auth_schemes(route: &Route) -> serde_json::Value {
     let service = &route.settings.name;
     let bearer = json!({"scheme": "bearer", "description": "A key of this gateway as a bearer token."});
-    if !route.settings.asks_for_credentials() {
+    if route.gives_tokens() {
+        let token_url = public(&route.here(TOKEN_PATH));
+        json!([{
+            "scheme": "oauth2", "tokenUrl": token_url, "scopes": [], "service_identifier": service,
+            "description": "Client credentials: the name of the gateway, and one of its keys.",
+        }, bearer])
+    } else if !route.settings.asks_for_credentials() {
         json!([{"scheme": "none"}])
     } else {
         json!([{"scheme": "apiKey", "service_identifier": service, "description": "A key of this gateway."}, bearer])
@@ -123,4 +141,69 @@ pub(in crate::gateway) fn auth_schemes(route: &Route) -> serde_json::Value {
 /// The published client takes `https://` and `http://localhost`, and no other spelling of this machine.
 pub(in crate::gateway) fn public(url: &str) -> String {
     url.replacen("http://127.0.0.1", "http://localhost", 1)
+}
+
+/// Asks the agent behind the gateway for a token, where its credentials are those of callers. Nothing of it is judged or kept:
+/// requests and answers hold credentials and nothing else.
+pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
+    let refuse =
+        |status: StatusCode, error: &str| Answer::json(status, json!({"error": error}).to_string()).into_response();
+    let Some(upstream) = route.upstream.as_ref().filter(|_| route.settings.pass_auth) else {
+        route.count("refused");
+        return refuse(StatusCode::NOT_FOUND, "invalid_request");
+    };
+    let form = known_fields(&received.body);
+    if !form.contains("grant_type=client_credentials") {
+        route.count("refused");
+        return refuse(StatusCode::BAD_REQUEST, "unsupported_grant_type");
+    }
+    if let Err(denial) = route.admit_transport(&received.transport).await {
+        tracing::warn!(
+            gateway = route.settings.name,
+            decision = denial.decision_id,
+            "a request for a token was stopped"
+        );
+        route.count("refused");
+        return refuse(StatusCode::FORBIDDEN, "invalid_request");
+    }
+    let kind = HeaderValue::from_static("application/x-www-form-urlencoded");
+    let forward = Forward {
+        method: Method::POST,
+        rest: &received.rest,
+        query: None,
+        headers: &[&received.transport.plain],
+        body: Some((kind, form.into())),
+        as_whom: AsWhom::Gateway,
+    };
+    let Ok(mut response) = upstream.send(forward).await else {
+        route.count("fault");
+        return refuse(StatusCode::BAD_GATEWAY, "temporarily_unavailable");
+    };
+    let status = response.status();
+    let body = upstream.read(&mut response, &route.room()).await.unwrap_or_default();
+    let answer = serde_json::from_slice::<serde_json::Value>(&body).unwrap_or_default();
+    let known = ["access_token", "token_type", "expires_in", "scope", "error", "detail"];
+    let kept: serde_json::Map<String, serde_json::Value> = known
+        .iter()
+        .filter_map(|name| {
+            Some((
+                (*name).to_owned(),
+                answer.get(name).filter(|value| !value.is_object())?.clone(),
+            ))
+        })
+        .collect();
+    route.count("relayed");
+    Answer::json(status, serde_json::Value::Object(kept).to_string()).into_response()
+}
+
+/// The form of a request for a token, with nothing but the fields of one.
+fn known_fields(body: &[u8]) -> String {
+    const FIELDS: &[&str] = &["grant_type", "client_id", "client_secret", "scope"];
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    for (name, value) in url::form_urlencoded::parse(body) {
+        if FIELDS.contains(&name.as_ref()) {
+            form.append_pair(&name, &value);
+        }
+    }
+    form.finish()
 }

@@ -104,10 +104,13 @@ impl Protocol for Call {
             return Err(Denial::clone(&denial));
         }
         let params = &mut self.request.params;
-        if params.remove("webhookUrl").is_some_and(|url| url != Json::Null) {
+        if let Some(webhook) = params.get("webhookUrl").filter(|url| **url != Json::Null) {
             // The published servers ignore it. It would be a way round the gateway.
-            let message = "Notifications do not pass through this gateway: follow the task or ask for it.";
-            return Err(Denial::undecided(Stage::Request, "untrusted_destination", message));
+            let why = webhook.as_str().map(|url| route.settings.callable.check(url));
+            if !matches!(why, Some(Ok(_))) {
+                let message = "The address for notifications cannot be used.";
+                return Err(Denial::undecided(Stage::Request, "untrusted_destination", message));
+            }
         }
         tools::judge(route, params).await?;
         let question = shapes::question(route, self.op, &self.request);
@@ -115,6 +118,8 @@ impl Protocol for Call {
             let carried = shapes::carried_params(self.op, step);
             self.request.params = carried.ok_or_else(|| Denial::unmodifiable(Stage::Request))?;
         }
+        // Notifications would not pass through the gateway.
+        self.request.params.remove("webhookUrl");
         Ok(())
     }
 

@@ -10,6 +10,7 @@ mod tools;
 use std::sync::Arc;
 
 use axum::response::Response;
+use http::header::CONTENT_TYPE;
 use http::{Method, StatusCode};
 
 pub(super) use card::{auth_schemes, public};
@@ -29,6 +30,13 @@ pub(super) async fn serve(route: Arc<Route>, mut received: Received) -> Response
         route.count("refused");
         let body = rpc_error(&Json::Null, -32601, "[guardian] there is nothing here", None).write();
         return Answer::json(StatusCode::NOT_FOUND, body).into_response();
+    }
+    let form = received
+        .headers
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.as_bytes().starts_with(b"application/x-www-form-urlencoded"));
+    if form {
+        return card::token(&route, received).await;
     }
     let body = std::mem::take(&mut received.body);
     match RpcRequest::read(&route, &body) {

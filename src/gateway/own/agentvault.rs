@@ -4,9 +4,11 @@ use axum::response::Response;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{DESCRIPTION, Desk, JUDGE_STEP, JUDGE_TRACE, NAME, Task, line, read_text};
+use super::tasks::{Desk, Names, Phase, Task};
+use super::verdict::line;
+use super::{DESCRIPTION, JUDGE_STEP, JUDGE_TRACE, NAME, read_text};
 use crate::gateway::agentvault::{auth_schemes, public};
-use crate::gateway::answer::{Answer, RpcRequest, events_response, rpc_error, rpc_result, stream_response};
+use crate::gateway::answer::{Answer, RpcRequest, events_response, rpc_error, stream_response};
 use crate::gateway::body::{self, Chunks, SSE_HEARTBEAT};
 use crate::gateway::json::Json;
 use crate::gateway::receive::Received;
@@ -14,61 +16,66 @@ use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 
 /// Answers a caller.
-pub(in crate::gateway) async fn serve(desk: Desk, received: Received) -> Response {
+pub(in crate::gateway) async fn serve(route: Desk, received: Received) -> Response {
     if received.method == Method::GET && received.rest == "/agent-card.json" {
-        return Answer::json(StatusCode::OK, card(&desk).to_string()).into_response();
+        return Answer::json(StatusCode::OK, card(&route).to_string()).into_response();
     }
     if received.method != Method::POST {
         let body = rpc_error(&Json::Null, -32601, "there is nothing here", None).write();
         return Answer::json(StatusCode::NOT_FOUND, body).into_response();
     }
-    let request = match RpcRequest::read(&desk, &received.body) {
+    let request = match RpcRequest::read(&route, &received.body) {
         Ok(request) => request,
         Err(answer) => return answer.into_response(),
     };
     let id = request.params.str_of("id");
-    let task = id.and_then(|id| desk.find(&received, id));
-    let answered = match (request.name.as_str(), task) {
-        ("tasks/send", None) if id.is_none() => {
-            let parts = request.params.at(&["message", "parts"]).map_or(&[][..], Json::items);
-            let read = |part: &Json| match part.get("content")? {
-                Json::Text(text) => Some(read_text(text)),
-                content => Some(content.clone()),
-            };
-            let begun = desk.begin(&received, &parts.iter().filter_map(read).collect::<Vec<_>>(), None);
-            begun
-                .map(|task| json!({"id": task.id}))
-                .map_err(|why| (-32602, why.to_string()))
-        }
+    let task = id.and_then(|id| route.tasks.find(&received, id));
+    match (request.name.as_str(), task) {
+        ("tasks/send", None) if id.is_none() => send(&route, &received, &request),
         // Everything there is to judge is handed in at once.
-        ("tasks/send", Some(_)) => Err((-32004, "This task takes no further messages".to_owned())),
-        ("tasks/get", Some(task)) => Ok(whole(&task)),
-        ("tasks/cancel", Some(_)) => Ok(json!({"success": false, "message": "A judgement goes on to its end."})),
-        ("tasks/sendSubscribe", Some(task)) => return follow(received, task),
+        ("tasks/send", Some(_)) => error(&request, -32004, "This task takes no further messages"),
+        ("tasks/get", Some(task)) => result(&request, &whole(&task)),
+        ("tasks/cancel", Some(task)) => {
+            let stopped = task.cancel();
+            let message = if stopped { "Canceled." } else { "It has ended already." };
+            result(&request, &json!({"success": stopped, "message": message}))
+        }
+        ("tasks/sendSubscribe", Some(task)) => follow(received, task),
         // Its client shows nothing of an answer that is no event.
         ("tasks/sendSubscribe", None) => {
             let error = json!({"error": "task_not_found", "message": "Task not found"});
-            return events_response(&[Event::named("error", error.to_string())]);
+            events_response(&[Event::named("error", error.to_string())])
         }
-        ("tasks/send" | "tasks/get" | "tasks/cancel", None) => Err((-32001, "Task not found".to_owned())),
-        (_, _) => Err((-32601, "Method not found".to_owned())),
-    };
-    let body = match answered {
-        Ok(result) => rpc_result(&request.id, result),
-        Err((code, message)) => rpc_error(&request.id, code, &message, None),
-    };
-    Answer::json(StatusCode::OK, body.write()).into_response()
+        ("tasks/send" | "tasks/get" | "tasks/cancel", None) => error(&request, -32001, "Task not found"),
+        (_, _) => error(&request, -32601, "Method not found"),
+    }
 }
 
 fn card(route: &Route) -> Value {
+    let url = public(&route.here(""));
     let skill = |id: &str, name: &str, description: &str| json!({"id": id, "name": name, "description": description});
     json!({
         "schemaVersion": "1.0", "humanReadableId": "aos/guardian", "agentVersion": env!("CARGO_PKG_VERSION"), "name": NAME,
-        "description": DESCRIPTION, "url": public(&route.here("")), "provider": {"name": "AOS guardian"},
+        "description": DESCRIPTION, "url": url, "provider": {"name": "AOS guardian"},
         "capabilities": {"a2aVersion": "1.0", "supportsPushNotifications": false, "supportedMessageParts": ["text", "data"]},
         "authSchemes": auth_schemes(route), "tags": ["security", "guardrails"],
         "skills": [skill("judge-step", "Judge a step", JUDGE_STEP), skill("judge-trace", "Judge a trace", JUDGE_TRACE)],
     })
+}
+
+fn send(route: &Desk, received: &Received, request: &RpcRequest) -> Response {
+    let parts = request.params.at(&["message", "parts"]).map_or(&[][..], Json::items);
+    let handed_in: Vec<Json> = parts
+        .iter()
+        .filter_map(|part| match part.get("content")? {
+            Json::Text(text) => Some(read_text(text)),
+            content => Some(content.clone()),
+        })
+        .collect();
+    match route.tasks.begin(&route.route, received, &handed_in, Names::default()) {
+        Ok(task) => result(request, &json!({"id": task.id})),
+        Err(why) => error(request, -32602, &why.to_string()),
+    }
 }
 
 fn message(verdict: &Value) -> Value {
@@ -83,33 +90,67 @@ fn artifact(verdict: &Value) -> Value {
 }
 
 fn whole(task: &Task) -> Value {
-    let verdict = task.verdict();
-    let state = if verdict.is_some() { "COMPLETED" } else { "WORKING" };
-    let made = |make: fn(&Value) -> Value| verdict.iter().map(|verdict| make(verdict)).collect::<Vec<_>>();
-    let begun = task.begun.to_string();
+    let progress = task.progress();
+    let (state, messages, artifacts) = match progress.phase {
+        Phase::Waiting => ("SUBMITTED", json!([]), json!([])),
+        Phase::Working => ("WORKING", json!([]), json!([])),
+        Phase::Judged(verdict) => ("COMPLETED", json!([message(&verdict)]), json!([artifact(&verdict)])),
+        Phase::Canceled => ("CANCELED", json!([]), json!([])),
+    };
     json!({
-        "id": task.id, "state": state, "createdAt": begun, "updatedAt": begun, "messages": made(message),
-        "artifacts": made(artifact), "metadata": null,
+        "id": task.id, "state": state, "createdAt": task.begun.to_string(), "updatedAt": progress.at.to_string(),
+        "messages": messages, "artifacts": artifacts, "metadata": null,
     })
 }
 
-/// Tells the verdict once it is there.
+/// Tells how a task goes on, to its end.
 fn follow(received: Received, task: Task) -> Response {
     stream_response(body::worked(SSE_HEARTBEAT, |out: Chunks| async move {
         // It counts among the exchanges under way as long as it is read.
         let _received = received;
+        let now = || jiff::Timestamp::now().to_string();
         let send = async |name: &str, mut data: Value| {
             if let Some(members) = data.as_object_mut() {
                 members.insert("taskId".to_owned(), json!(task.id));
-                members.insert("timestamp".to_owned(), json!(jiff::Timestamp::now().to_string()));
+                members.insert("timestamp".to_owned(), json!(now()));
             }
-            // A client that has gone away reads nothing any more.
-            let _ = out.send(Event::named(name, data.to_string()).to_bytes().into()).await;
+            out.send(Event::named(name, data.to_string()).to_bytes().into())
+                .await
+                .is_ok()
         };
-        send("task_status", json!({"state": "WORKING", "message": null})).await;
-        let verdict = task.verdict.clone().await;
-        send("task_message", json!({"message": message(&verdict)})).await;
-        send("task_artifact", json!({"artifact": artifact(&verdict)})).await;
-        send("task_status", json!({"state": "COMPLETED", "message": null})).await;
+        let mut progress = task.follow();
+        loop {
+            let now = progress.borrow_and_update().clone();
+            match &now.phase {
+                Phase::Waiting | Phase::Working => {
+                    let working = json!({"state": "WORKING", "message": now.said()});
+                    if !send("task_status", working).await || progress.changed().await.is_err() {
+                        return;
+                    }
+                }
+                Phase::Judged(verdict) => {
+                    if send("task_message", json!({"message": message(verdict)})).await
+                        && send("task_artifact", json!({"artifact": artifact(verdict)})).await
+                    {
+                        send("task_status", json!({"state": "COMPLETED", "message": null})).await;
+                    }
+                    return;
+                }
+                Phase::Canceled => {
+                    send("task_status", json!({"state": "CANCELED", "message": null})).await;
+                    return;
+                }
+            }
+        }
     }))
+}
+
+fn result(request: &RpcRequest, result: &Value) -> Response {
+    let mut answer: Json = json!({"jsonrpc": "2.0", "id": null, "result": result}).into();
+    answer.set("id", request.id.clone());
+    Answer::json(StatusCode::OK, answer.write()).into_response()
+}
+
+fn error(request: &RpcRequest, code: i64, message: &str) -> Response {
+    Answer::json(StatusCode::OK, rpc_error(&request.id, code, message, None).write()).into_response()
 }

@@ -221,3 +221,37 @@ fn whoever_knows_better_says_which_windows_are_shown() {
             .contains("A heron stood there.")
     );
 }
+
+#[test]
+fn parts_show_all_of_a_long_text_between_them() {
+    let lines: Vec<String> = (0..3_000)
+        .map(|at| format!("line {at} of a long and dull report"))
+        .collect();
+    let step = result(lines.join("\n")).0;
+    let policy = Policy::standard().unwrap();
+    let whole = input(&step, &policy);
+    let of = builtin().render(&whole, &marks()).unwrap().parts;
+    assert!((3..=8).contains(&of), "{of}");
+    let parts: Vec<Rendered> = (0..of)
+        .map(|index| {
+            let part = Some(Part { index, of });
+            builtin().render(&PromptInput { part, ..whole }, &marks()).unwrap()
+        })
+        .collect();
+    for line in &lines {
+        let shown = parts.iter().any(|part| part.user.contains(&format!("{line}\n")));
+        assert!(shown, "{line}");
+    }
+    for (index, part) in parts.iter().enumerate() {
+        assert!(part.user.contains(&format!("this is part {} of {of}", index + 1)));
+        assert!(part.tokens <= DEFAULT_BUDGET_TOKENS + TOLERANCE, "{}", part.tokens);
+        assert_eq!(part.cut, [], "part {index}");
+    }
+    assert_eq!(
+        builtin()
+            .render(&input(&result("short".to_owned()).0, &policy), &marks())
+            .unwrap()
+            .parts,
+        1
+    );
+}

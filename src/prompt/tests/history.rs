@@ -57,6 +57,7 @@ fn with(history: &History, budget_tokens: usize) -> Rendered {
         budget_tokens,
         reasoning: Reasoning::Shown,
         ranks: None,
+        part: None,
     };
     builtin().render(&input, &marks()).unwrap()
 }

@@ -6,7 +6,7 @@ use super::{Agent, Log, Said, read};
 use crate::wire::{Json, Place, object};
 
 /// Steps of one trace that are judged; more are refused.
-const MAX_STEPS: usize = 256;
+pub(crate) const MAX_STEPS: usize = 256;
 
 /// Why something cannot be judged, in words for whoever sent it.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
