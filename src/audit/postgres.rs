@@ -321,15 +321,28 @@ impl Store for PostgresStore {
     }
 
     fn set_heads(&mut self, heads: &BTreeMap<String, Head>) -> Result<(), DatabaseError> {
-        for (organisation, head) in heads {
-            let (hash, floor_hash) = (head.hash.as_slice(), head.floor_hash.as_slice());
-            self.query(
-                "UPDATE guardian_heads SET number = $2, hash = $3, floor = $4, floor_hash = $5, signed = $6, signed_at = $7
-                 WHERE organisation = $1",
-                &[organisation, &head.number, &hash, &head.floor, &floor_hash, &head.signed, &head.signed_at],
-            )?;
+        macro_rules! column {
+            ($of:expr) => {
+                heads.values().map($of).collect::<Vec<_>>()
+            };
         }
-        Ok(())
+        self.query(
+            "UPDATE guardian_heads SET number = new.number, hash = new.hash, floor = new.floor, floor_hash = new.floor_hash,
+                 signed = new.signed, signed_at = new.signed_at
+             FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[], $6::bigint[], $7::bigint[])
+                 AS new (organisation, number, hash, floor, floor_hash, signed, signed_at)
+             WHERE guardian_heads.organisation = new.organisation",
+            &[
+                &heads.keys().collect::<Vec<_>>(),
+                &column!(|head| head.number),
+                &column!(|head| head.hash.as_slice()),
+                &column!(|head| head.floor),
+                &column!(|head| head.floor_hash.as_slice()),
+                &column!(|head| head.signed),
+                &column!(|head| head.signed_at),
+            ],
+        )
+        .map(drop)
     }
 
     fn known(&mut self, ids: &[String]) -> Result<HashSet<String>, DatabaseError> {
