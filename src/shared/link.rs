@@ -22,6 +22,10 @@ const FORMAT: u8 = 1;
 const BEAT: Duration = Duration::from_secs(1);
 /// How long a broken link rests before it is tried again: a server that answers now and then is not asked by every request.
 const REST: Duration = Duration::from_millis(500);
+/// How long a link must have held to be connected again without that rest: one late answer is no outage.
+const HELD: Duration = Duration::from_secs(2);
+/// How long calls that may run twice wait for such a link. With the default time-out, a node goes on by itself within 250 ms.
+const SOON: Duration = Duration::from_millis(100);
 
 /// How long after the server answers again other nodes may still have to tell it what they decided alone.
 const SETTLING: Duration = Duration::from_secs(2);
@@ -54,7 +58,9 @@ struct Inner {
     client: redis::Client,
     settings: Settings,
     seal: Seal,
-    connection: ArcSwapOption<MultiplexedConnection>,
+    held: ArcSwapOption<Held>,
+    /// Until when calls wait for the link that was lost last; `None` where it had not held for long.
+    back_by: Mutex<Option<Instant>>,
     standing: watch::Sender<Standing>,
     broken: Notify,
     /// When the server answered again, after it had not.
@@ -66,6 +72,12 @@ struct Inner {
     /// This node's name among the others.
     name: String,
     runtime: Handle,
+}
+
+/// A connection, and when it was made.
+struct Held {
+    connection: MultiplexedConnection,
+    since: Instant,
 }
 
 /// Ends the task with the last link.
@@ -124,7 +136,8 @@ impl Link {
             client,
             seal: Seal::new(settings.key.as_ref()).ok_or(LinkError::Key)?,
             settings,
-            connection: ArcSwapOption::empty(),
+            held: ArcSwapOption::empty(),
+            back_by: Mutex::default(),
             standing: watch::Sender::new(away),
             broken: Notify::new(),
             returned: Mutex::default(),
@@ -168,22 +181,43 @@ impl Link {
     ///
     /// [`Away`], at once where the link is broken, and within the configured time otherwise.
     pub async fn run<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, Away> {
-        let connection = self.inner.connection.load_full().ok_or(Away)?;
-        let mut own = MultiplexedConnection::clone(&connection);
-        match tokio::time::timeout(self.inner.settings.timeout, call.invoke_async(&mut own)).await {
+        let held = self.inner.held.load_full().ok_or(Away)?;
+        let mut connection = held.connection.clone();
+        match tokio::time::timeout(self.inner.settings.timeout, call.invoke_async(&mut connection)).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => {
                 if is_of_server(&error) {
-                    self.inner.lose(&connection, error.kind_text());
+                    self.inner.lose(&held, error.kind_text());
                 } else {
                     tracing::warn!(why = error.kind_text(), "shared state holds a value of another form");
                 }
                 Err(Away)
             }
             Err(_) => {
-                self.inner.lose(&connection, "no answer in time".to_owned());
+                self.inner.lose(&held, "no answer in time".to_owned());
                 Err(Away)
             }
+        }
+    }
+
+    /// Runs a script that may run twice: once more where the link is lost on the way, or has just been, and is there again soon.
+    ///
+    /// # Errors
+    ///
+    /// [`Away`], at once where the link has been broken for longer, and [`SOON`] after the configured time otherwise.
+    pub async fn run_again<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, Away> {
+        let until = tokio::time::Instant::now() + self.inner.settings.timeout + SOON;
+        if let Ok(answer) = self.run(call).await {
+            return Ok(answer);
+        }
+        let back_by = *self.inner.back_by.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = back_by.and_then(|back_by| back_by.checked_duration_since(Instant::now()));
+        match left {
+            Some(left) if self.answers_within(left).await => {
+                let again = tokio::time::timeout_at(until, self.run(call)).await;
+                again.unwrap_or(Err(Away))
+            }
+            Some(_) | None => Err(Away),
         }
     }
 
@@ -212,18 +246,21 @@ impl Link {
     /// Asks at once how many nodes there are.
     #[cfg(test)]
     pub(super) async fn count_nodes(&self) {
-        let connection = self.inner.connection.load_full().unwrap();
-        self.inner
-            .say(&mut MultiplexedConnection::clone(&connection))
-            .await
-            .unwrap();
+        let held = self.inner.held.load_full().unwrap();
+        self.inner.say(&mut held.connection.clone()).await.unwrap();
     }
 
     /// Breaks the link, which is connected again after its rest.
     #[cfg(test)]
     pub(crate) fn break_for_test(&self) {
-        if let Some(connection) = self.inner.connection.load_full() {
-            self.inner.lose(&connection, "broken by a test".to_owned());
+        self.break_until(None);
+    }
+
+    /// Breaks the link as one that had held for long; calls wait for it until then.
+    #[cfg(test)]
+    pub(crate) fn break_until(&self, back_by: Option<Instant>) {
+        if let Some(held) = self.inner.held.load_full() {
+            self.inner.lose_until(&held, "broken by a test".to_owned(), back_by);
         }
     }
 
@@ -247,9 +284,15 @@ impl Link {
 
 impl Inner {
     /// Breaks the link, unless another one has taken its place.
-    fn lose(&self, connection: &Arc<MultiplexedConnection>, why: String) {
-        let present = self.connection.compare_and_swap(connection, None);
-        if present.as_ref().is_some_and(|present| Arc::ptr_eq(present, connection)) {
+    fn lose(&self, held: &Arc<Held>, why: String) {
+        let soon = (held.since.elapsed() >= HELD).then(|| Instant::now() + SOON);
+        self.lose_until(held, why, soon);
+    }
+
+    fn lose_until(&self, held: &Arc<Held>, why: String, back_by: Option<Instant>) {
+        let present = self.held.compare_and_swap(held, None);
+        if present.as_ref().is_some_and(|present| Arc::ptr_eq(present, held)) {
+            *self.back_by.lock().unwrap_or_else(PoisonError::into_inner) = back_by;
             tracing::warn!(why, "shared state does not answer: this node goes on by itself");
             metrics::counter!(names::SHARED_LOST).increment(1);
             self.stand(Standing::Away { why });
@@ -299,15 +342,19 @@ async fn keep(inner: Arc<Inner>) {
                 if std::mem::replace(&mut was_there, true) {
                     *inner.returned.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
                 }
-                let connection = Arc::new(connection);
-                inner.connection.store(Some(Arc::clone(&connection)));
+                let since = Instant::now();
+                let held = Arc::new(Held { connection, since });
+                inner.held.store(Some(Arc::clone(&held)));
                 inner.stand(Standing::Answers);
                 tracing::info!(nodes = inner.nodes.load(Ordering::Relaxed), "shared state answers");
                 while tokio::time::timeout(BEAT, inner.broken.notified()).await.is_err() {
-                    let mut own = MultiplexedConnection::clone(&connection);
-                    if let Err(why) = inner.say(&mut own).await {
-                        inner.lose(&connection, why);
+                    if let Err(why) = inner.say(&mut held.connection.clone()).await {
+                        inner.lose(&held, why);
                     }
+                }
+                let back_by = *inner.back_by.lock().unwrap_or_else(PoisonError::into_inner);
+                if back_by.is_some_and(|back_by| back_by > Instant::now()) {
+                    continue;
                 }
             }
             Err(why) => {

@@ -9,7 +9,8 @@
 //!
 //! - One connection for all rooms. A call that is not answered within the configured time, or that the server refuses because it
 //!   is full, loading or read-only, breaks the link: every other call is told [`Away`] at once, so no request waits twice. A task
-//!   of its own connects again and tries a write before anybody uses the link.
+//!   of its own connects again and tries a write before anybody uses the link. Where the link had held for 2 s, it does so at once,
+//!   and scripts that may run twice run once more ([`Link::run_again`]): an answer that is late on one node is no outage.
 //! - What is written is versioned, compressed from a size on, and encrypted where a key is configured (`seal.rs`). Keys are hashes;
 //!   they begin with the configured prefix and the version of the format.
 //! - Several steps on one key are one Lua script, so they are atomic on the server. Time is the server's.

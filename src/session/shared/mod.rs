@@ -156,7 +156,7 @@ impl Shared {
             .arg(known)
             .arg(agent.map(|copy| copy.tag).unwrap_or_default())
             .arg(Self::millis(self.settings.time_to_live));
-        self.link.run(&call).await
+        self.link.run_again(&call).await
     }
 
     /// Reads, once every update has ended that had begun when it was first looked.
@@ -338,7 +338,7 @@ impl Shared {
             .arg(sealed)
             .arg(Self::millis(places.live))
             .arg(u8::from(is_restored));
-        self.link.run(&call).await
+        self.link.run_again(&call).await
     }
 }
 
@@ -422,7 +422,7 @@ impl SessionStore for SharedSessions {
                 call.key(place);
             });
             call.arg(&marker).arg(lease).arg(lease.saturating_mul(100));
-            self.shared.link.run::<u8>(&call).await.ok()?;
+            self.shared.link.run_again::<u8>(&call).await.ok()?;
             let shared = Arc::clone(&self.shared);
             Some(Marker::new(self.shared.link.clone(), async move {
                 shared.end(UpdateMark { places, marker }).await;

@@ -1,5 +1,7 @@
 //! Several nodes over one server: nothing is lost, nothing is done twice, and what may be missing is said.
 
+use std::time::Instant;
+
 use redis::Script;
 
 use super::*;
@@ -118,6 +120,32 @@ async fn nodes_go_on_by_themselves_say_so_and_merge_what_they_decided() {
         let past = past_of(memory, &user("after")).await;
         assert_eq!((steps(&past), past.gap()), (7, None));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_link_is_soon_back_misses_nothing_of_other_nodes() {
+    let Some([(store, here), (_, there)]) = nodes::<2>().await else {
+        return;
+    };
+    let link = &store.shared.link;
+    for n in 0..6 {
+        live(&there, &user(&format!("there {n}")), Outcome::Allowed).await;
+        link.break_until(Some(Instant::now() + Duration::from_secs(10)));
+        assert_eq!(steps(&past_of(&here, &user("x")).await), 2 * n + 1);
+        link.break_until(Some(Instant::now() + Duration::from_secs(10)));
+        live(&here, &user(&format!("here {n}")), Outcome::Allowed).await;
+    }
+    assert_eq!(store.shared.lock().records, 0);
+    // One that had not held for long rests first, and nobody waits for it.
+    link.break_until(None);
+    assert_eq!(
+        store
+            .shared
+            .link
+            .run_again::<u8>(&Script::new("return 1").prepare_invoke())
+            .await,
+        Err(Away)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -46,7 +46,7 @@ impl Shared {
         for place in &update.places {
             call.key(place);
         }
-        if self.link.run::<u8>(call.arg(&update.marker)).await.is_err() {
+        if self.link.run_again::<u8>(call.arg(&update.marker)).await.is_err() {
             let mut waiting = self.lock();
             // One that is forgotten ends by itself, and its session counts as incomplete.
             if waiting.unended.len() < MAX_WAITING {
