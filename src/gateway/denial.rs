@@ -1,9 +1,10 @@
 //! A refusal of a message, and the words in which callers are told.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// Where a message was stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
     /// On its way to the agent that is called.
     Request,
@@ -21,7 +22,7 @@ impl Stage {
 }
 
 /// Why a message does not go on.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Denial {
     /// One sentence for the agent and its user; it tells nothing of rules or contents.
     pub(super) message: String,
@@ -52,12 +53,6 @@ impl Denial {
         };
         let message = format!("The {what} could only go on in a form that is not possible here, so it was stopped.");
         Self::undecided(stage, "modification_refused", message)
-    }
-
-    /// The bytes that it takes in memory, about.
-    pub(super) fn bytes(&self) -> usize {
-        let codes: usize = self.reason_codes.iter().map(|code| code.len() + 24).sum();
-        self.message.len() + self.decision_id.len() + codes
     }
 
     /// What callers are shown. Clients drop everything else of an error, so the id of the decision is in it.

@@ -36,6 +36,16 @@ pub(super) trait Protocol: Send + Sync + Sized + 'static {
     /// What its caller waits for, and how that is told after heartbeats.
     fn awaited(&self, route: &Arc<Route>) -> Awaited;
 
+    /// The task that the call is about.
+    fn task(&self) -> Option<&str> {
+        None
+    }
+
+    /// The tasks that an answer shows.
+    fn tasks_in<'a>(&self, _: &'a Json) -> Vec<&'a str> {
+        Vec::new()
+    }
+
     /// What is answered without asking the agent: what was stopped before.
     fn known(&self, exchange: &Exchange) -> Option<Opened<Self::Events>>;
 
@@ -125,6 +135,9 @@ impl Exchange {
     }
 }
 
+/// Where no node can say whether a task was stopped: it is not shown then.
+pub(super) const UNKNOWN_TASK: &str =
+    "shared state does not answer, so it is not known whether this task was stopped; try again later";
 /// Where there is no agent to send a call to.
 const NO_AGENT: &str = "there is no agent behind this gateway";
 /// Where heartbeats have begun a whole answer.
@@ -138,8 +151,41 @@ pub(super) async fn answer<P: Protocol>(route: Arc<Route>, call: P, received: Re
         route: Arc::clone(&route),
         received: Arc::new(received),
     };
-    let opening = open(exchange, call, pulse.clone());
+    let telling = Arc::clone(&route);
+    let beating = pulse.clone();
+    let opening = async move {
+        let opened = open(exchange, call, beating).await;
+        // Whoever is told of something that was stopped may ask another node for it.
+        telling.tell().await;
+        opened
+    };
     respond(route, &pulse, opening, awaited).await
+}
+
+/// What comes before the agent is asked: whether the task was stopped, and the verdict about the call. An error is the answer.
+async fn admit<P: Protocol>(exchange: &Exchange, call: &mut P, pulse: &Pulse) -> Result<(), Opened<P::Events>> {
+    let Exchange { route, received } = exchange;
+    if let Some(task) = call.task()
+        && route.judged.learn(&[task]).await.is_err()
+    {
+        route.count("fault");
+        return Err(call.fault(route, StatusCode::SERVICE_UNAVAILABLE, UNKNOWN_TASK));
+    }
+    if let Some(known) = call.known(exchange) {
+        route.count("denied_response");
+        return Err(known);
+    }
+    let admitted = pulse.while_held(async {
+        route.admit_transport(&received.transport).await?;
+        call.admit(exchange).await
+    });
+    if let Err(denial) = admitted.await {
+        route.count("denied_request");
+        return Err(call.refused(route, &denial));
+    }
+    // A notification may come before the answer does, and to another node.
+    route.webhooks.tell().await;
+    Ok(())
 }
 
 async fn open<P: Protocol>(exchange: Exchange, mut call: P, pulse: Pulse) -> Opened<P::Events> {
@@ -147,17 +193,8 @@ async fn open<P: Protocol>(exchange: Exchange, mut call: P, pulse: Pulse) -> Ope
     let Some(upstream) = &route.upstream else {
         return call.fault(route, StatusCode::NOT_FOUND, NO_AGENT);
     };
-    if let Some(known) = call.known(&exchange) {
-        route.count("denied_response");
-        return known;
-    }
-    let admitted = pulse.while_held(async {
-        route.admit_transport(&received.transport).await?;
-        call.admit(&exchange).await
-    });
-    if let Err(denial) = admitted.await {
-        route.count("denied_request");
-        return call.refused(route, &denial);
+    if let Err(answer) = admit(&exchange, &mut call, &pulse).await {
+        return answer;
     }
     let fault = |call: &P, why: &UpstreamFault| {
         route.count("fault");
@@ -217,6 +254,10 @@ async fn open<P: Protocol>(exchange: Exchange, mut call: P, pulse: Pulse) -> Ope
         }
     };
     drop(body);
+    if let Some(answer) = &answer {
+        // A task that begins with this answer was not stopped before.
+        let _ = route.judged.learn(&call.tasks_in(answer)).await;
+    }
     pulse.while_held(call.finish(&exchange, answer, head)).await
 }
 

@@ -38,6 +38,11 @@ pub(super) trait Dialect: Send {
     /// To what the events belong, for what was judged before; `None` while nobody knows.
     fn scope(&self) -> Option<String>;
 
+    /// The task to which they belong, where other nodes may have stopped it.
+    fn task(&self) -> Option<&str> {
+        None
+    }
+
     /// The step that carries these.
     fn question(&mut self, values: Vec<Json>) -> Question;
 
@@ -73,6 +78,8 @@ pub(super) struct Hold<'r, D> {
     /// Identifiers that rules have looked at in this stream.
     seen: HashSet<Digest>,
     room: Room,
+    /// The task about which other nodes were asked.
+    asked: Option<String>,
     /// The last bytes of each running text that was released.
     ends: BTreeMap<String, String>,
 }
@@ -102,6 +109,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
             is_anonymous: false,
             seen: HashSet::new(),
             room: route.room(),
+            asked: None,
             ends: BTreeMap::new(),
         }
     }
@@ -111,6 +119,17 @@ impl<'r, D: Dialect> Hold<'r, D> {
         if self.chain.is_none() && !self.is_anonymous {
             self.chain = scope.map(beginning);
         }
+    }
+
+    /// Why another node stopped the task of this stream, where one did; asked once. One that begins with this stream was not.
+    async fn stopped_elsewhere(&mut self) -> Option<Denial> {
+        let task = self.dialect.task()?;
+        if self.asked.as_deref() == Some(task) {
+            return None;
+        }
+        let _ = self.route.judged.learn(&[task]).await;
+        self.asked = Some(task.to_owned());
+        self.route.judged.denied(task)
     }
 
     /// Goes on with the chain of what was released.
@@ -255,6 +274,9 @@ impl<D: Dialect + Sync> Follow for Hold<'_, D> {
         };
         if has_long_id(&value) {
             return Err(self.broken(&format!("the agent behind the gateway sent {LONG_ID}")));
+        }
+        if let Some(denial) = self.stopped_elsewhere().await {
+            return Err(self.broken(&denial.text()));
         }
         let completes = self.dialect.completes(&value);
         let scope = self.dialect.scope();

@@ -6,14 +6,19 @@
 //! the same stream up to here. The same pieces in another order are another chain, and are judged as a whole.
 //!
 //! A unit that a verdict changed is put into its new form wherever it comes back. Everything here is bounded in bytes.
+//!
+//! Nodes that share state tell each other of tasks that were stopped. What was released or changed is known to one node: another one
+//! judges it again.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use moka::sync::Cache;
+use serde::{Deserialize, Serialize};
 
 use super::denial::Denial;
 use super::json::Json;
+use crate::shared::{Away, Kept, LocalValues, Values};
 use crate::wire::is_identifier;
 
 /// What a chain of units comes to, or a name as it is kept.
@@ -25,8 +30,15 @@ pub(super) struct JudgedUnits {
     changed: Cache<Digest, Arc<Json>>,
     /// Chains that were released.
     released: Cache<Digest, ()>,
-    denied: Cache<Digest, Arc<Denial>>,
-    rejected: Cache<Digest, Arc<Rejected>>,
+    stopped: Arc<dyn Values>,
+}
+
+/// A task that was stopped.
+#[derive(Serialize, Deserialize)]
+struct Stopped {
+    /// The conversation of a task that the gateway made up.
+    context: Option<String>,
+    denial: Denial,
 }
 
 /// A task that the gateway made up to tell of a refusal: the agent behind it knows nothing of it.
@@ -50,34 +62,36 @@ pub(super) enum Known {
 
 const CHANGED_BYTES: u64 = 16 * 1024 * 1024;
 const RELEASED: u64 = 50_000;
-const DENIED_BYTES: u64 = 8 * 1024 * 1024;
+/// How much is kept of tasks that were stopped.
+pub(super) const STOPPED: Kept = Kept {
+    bytes: 8 * 1024 * 1024,
+    idle: KEPT_FOR,
+};
 /// What an entry takes beside its value.
 const ENTRY_BYTES: usize = 256;
 const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
 
 impl Default for JudgedUnits {
     fn default() -> Self {
+        Self::new(Arc::new(LocalValues::new(STOPPED)))
+    }
+}
+
+impl JudgedUnits {
+    /// Nothing is judged yet; what is stopped is kept there.
+    pub(super) fn new(stopped: Arc<dyn Values>) -> Self {
         let weighed = |bytes: usize| u32::try_from(bytes.saturating_add(ENTRY_BYTES)).unwrap_or(u32::MAX);
         let changed = Cache::builder().max_capacity(CHANGED_BYTES).time_to_live(KEPT_FOR);
         let released = Cache::builder().max_capacity(RELEASED).time_to_live(KEPT_FOR);
-        let denied = Cache::builder().max_capacity(DENIED_BYTES).time_to_idle(KEPT_FOR);
-        let rejected = Cache::builder().max_capacity(DENIED_BYTES).time_to_idle(KEPT_FOR);
         Self {
             changed: changed
                 .weigher(move |_, unit: &Arc<Json>| weighed(unit.bytes()))
                 .build(),
             released: released.build(),
-            denied: denied
-                .weigher(move |_, denial: &Arc<Denial>| weighed(denial.bytes()))
-                .build(),
-            rejected: rejected
-                .weigher(move |_, task: &Arc<Rejected>| weighed(task.context.len() + task.denial.bytes()))
-                .build(),
+            stopped,
         }
     }
-}
 
-impl JudgedUnits {
     /// Puts units that were changed before into their new form. `scope` is the task that the message belongs to.
     pub(super) fn renew(&self, scope: Option<&str>, message: &mut Json) {
         let Some(scope) = scope else { return };
@@ -133,35 +147,55 @@ impl JudgedUnits {
 
     /// For a route under other settings: what was stopped stays so; what was allowed is asked about again.
     pub(super) fn renewed(&self) -> Self {
-        Self {
-            denied: self.denied.clone(),
-            rejected: self.rejected.clone(),
-            ..Self::default()
-        }
+        Self::new(Arc::clone(&self.stopped))
     }
 
     /// Makes up a task that tells of a refusal; gives its id.
     pub(super) fn reject(&self, context: String, denial: &Denial) -> String {
         let id = uuid::Uuid::new_v4().to_string();
-        self.deny(&id, denial);
-        let denial = denial.clone();
-        self.rejected.insert(name(&id), Arc::new(Rejected { context, denial }));
+        self.stop(&id, Some(context), denial);
         id
     }
 
     /// A task that the gateway made up.
-    pub(super) fn rejected(&self, task: &str) -> Option<Arc<Rejected>> {
-        self.rejected.get(&name(task))
+    pub(super) fn rejected(&self, task: &str) -> Option<Rejected> {
+        let Stopped { context, denial } = self.stopped(task)?;
+        context.map(|context| Rejected { context, denial })
     }
 
     /// Remembers that a task was stopped.
     pub(super) fn deny(&self, task: &str, denial: &Denial) {
-        self.denied.insert(name(task), Arc::new(denial.clone()));
+        if self.rejected(task).is_none() {
+            self.stop(task, None, denial);
+        }
     }
 
     /// Why a task was stopped, where it was.
-    pub(super) fn denied(&self, task: &str) -> Option<Arc<Denial>> {
-        self.denied.get(&name(task))
+    pub(super) fn denied(&self, task: &str) -> Option<Denial> {
+        Some(self.stopped(task)?.denial)
+    }
+
+    fn stop(&self, task: &str, context: Option<String>, denial: &Denial) {
+        let denial = denial.clone();
+        // Texts and a list of texts: nothing of it can be refused.
+        if let Ok(stopped) = serde_json::to_vec(&Stopped { context, denial }) {
+            self.stopped.put(name(task), stopped);
+        }
+    }
+
+    fn stopped(&self, task: &str) -> Option<Stopped> {
+        serde_json::from_slice(&self.stopped.known(&name(task))?).ok()
+    }
+
+    /// Asks other nodes whether they stopped these tasks; [`Away`]: nobody knows now.
+    pub(super) async fn learn(&self, tasks: &[&str]) -> Result<(), Away> {
+        let ids: Vec<Digest> = tasks.iter().map(|task| name(task)).collect();
+        self.stopped.learn(&ids).await
+    }
+
+    /// Returns once other nodes are told of tasks that were stopped, or cannot be.
+    pub(super) async fn tell(&self) {
+        self.stopped.tell().await;
     }
 }
 
@@ -381,6 +415,7 @@ mod tests {
 
     use super::*;
     use crate::gateway::json::object;
+    use crate::shared::SharedValues;
 
     fn task(artifacts: serde_json::Value) -> Json {
         json!({"kind": "task", "id": "t1", "artifacts": artifacts}).into()
@@ -462,19 +497,36 @@ mod tests {
         assert!(!is_bare(&long));
     }
 
+    #[tokio::test(flavor = "multi_thread")]
+    async fn nodes_tell_each_other_of_tasks_that_were_stopped_or_made_up() {
+        let Some(links) = crate::shared::testing::links::<2>().await else {
+            return;
+        };
+        let [here, there] =
+            links.map(|link| JudgedUnits::new(Arc::new(SharedValues::new(link, "stopped-task", b"desk", STOPPED))));
+        let denial = Denial::undecided(crate::gateway::denial::Stage::Request, "x", "No.");
+        let made_up = here.reject("c-1".to_owned(), &denial);
+        here.deny("t-1", &denial);
+        // What was made up is not forgotten where it is stopped as well.
+        here.deny(&made_up, &denial);
+        here.tell().await;
+        there.learn(&[&made_up, "t-1", "t-2"]).await.unwrap();
+        assert_eq!(there.rejected(&made_up).unwrap().context, "c-1");
+        for task in [&made_up, "t-1"] {
+            assert_eq!(there.denied(task), Some(denial.clone()), "{task}");
+        }
+        assert!(there.rejected("t-1").is_none() && there.denied("t-2").is_none());
+    }
+
     #[test]
     fn one_flood_fills_no_memory() {
         let seen = JudgedUnits::default();
-        let denial = Denial::undecided(crate::gateway::denial::Stage::Response, "x", "m".repeat(1_000));
         for round in 0..200 {
             let before: Json = json!({"text": format!("{round} {}", "x".repeat(500_000))}).into();
             let after: Json = json!({"text": format!("{round} {}", "y".repeat(500_000))}).into();
             seen.remember("t", beginning("t"), &before, &after);
-            seen.deny(&format!("{round}{}", "z".repeat(500_000)), &denial);
         }
         seen.changed.run_pending_tasks();
-        seen.denied.run_pending_tasks();
         assert!(seen.changed.weighted_size() <= CHANGED_BYTES);
-        assert!(seen.denied.weighted_size() <= 200 * 2_000);
     }
 }

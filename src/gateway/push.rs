@@ -1,19 +1,22 @@
 //! Push notifications: webhooks that callers name are replaced by addresses of the gateway, so that what is pushed is judged too.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use moka::sync::Cache;
+use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::addresses::{Callable, public_only};
 use crate::outgoing::client;
+use crate::shared::{Away, Kept, ValueId, Values};
 
-/// The webhooks of one route. They are kept in memory: after a restart, notifications of tasks from before it are refused.
+/// The webhooks of one route. Where nodes share no state they are kept in memory: after a restart, notifications of tasks from before
+/// it are refused.
 pub(super) struct Webhooks {
     callable: Callable,
-    known: Cache<String, Webhook>,
+    known: Arc<dyn Values>,
     /// For addresses on the public network.
     public: reqwest::Client,
     /// For those that the configuration names.
@@ -23,33 +26,28 @@ pub(super) struct Webhooks {
 /// Who a caller is, as far as a gateway knows.
 pub(super) type Owner = Option<[u8; 32]>;
 
-#[derive(Clone)]
+#[derive(Serialize, Deserialize)]
 struct Webhook {
-    url: Url,
+    url: String,
     owner: Owner,
 }
 
 /// Where notifications arrive, under the gateway's own address.
 pub(super) const PUSH_PATH: &str = "/push/";
 
-/// Bytes of webhooks that are kept, and what one takes beside its address.
-const KEPT_BYTES: u64 = 8 * 1024 * 1024;
-const ENTRY_BYTES: usize = 512;
+/// How much is kept of webhooks.
+pub(super) const WEBHOOKS: Kept = Kept {
+    bytes: 8 * 1024 * 1024,
+    idle: Duration::from_secs(7 * 24 * 60 * 60),
+};
 const MAX_URL_BYTES: usize = 2_048;
-const KEPT_FOR: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 const DELIVERY_TIMEOUT: Duration = Duration::from_secs(10);
 
 impl Webhooks {
-    pub(super) fn new(callable: &Callable) -> Result<Self, reqwest::Error> {
+    pub(super) fn new(callable: &Callable, known: Arc<dyn Values>) -> Result<Self, reqwest::Error> {
         Ok(Self {
             callable: callable.clone(),
-            known: Cache::builder()
-                .max_capacity(KEPT_BYTES)
-                .weigher(|_, webhook: &Webhook| {
-                    u32::try_from(webhook.url.as_str().len() + ENTRY_BYTES).unwrap_or(u32::MAX)
-                })
-                .time_to_idle(KEPT_FOR)
-                .build(),
+            known,
             public: client().no_proxy().dns_resolver(public_only()).build()?,
             named: client().no_proxy().build()?,
         })
@@ -57,10 +55,7 @@ impl Webhooks {
 
     /// The same webhooks, where others may be called from now on.
     pub(super) fn renewed(&self, callable: &Callable) -> Result<Self, reqwest::Error> {
-        Ok(Self {
-            known: self.known.clone(),
-            ..Self::new(callable)?
-        })
+        Self::new(callable, Arc::clone(&self.known))
     }
 
     /// Puts a webhook of a caller behind an id that nobody can guess.
@@ -70,19 +65,36 @@ impl Webhooks {
         }
         let url = self.callable.check(url)?;
         let id = uuid::Uuid::new_v4().simple().to_string();
-        self.known.insert(id.clone(), Webhook { url, owner });
+        let url = url.into();
+        let webhook = serde_json::to_vec(&Webhook { url, owner }).map_err(|_| "it cannot be kept")?;
+        self.known.put(value_id(&id), webhook);
         Ok(id)
     }
 
-    /// The webhook behind an id.
+    /// Asks other nodes for the webhooks behind these ids; [`Away`]: nobody knows now whether there are any.
+    pub(super) async fn learn(&self, ids: &[&str]) -> Result<(), Away> {
+        let ids: Vec<ValueId> = ids.iter().filter(|id| is_id(id)).map(|id| value_id(id)).collect();
+        self.known.learn(&ids).await
+    }
+
+    /// Returns once other nodes are told of webhooks, or cannot be.
+    pub(super) async fn tell(&self) {
+        self.known.tell().await;
+    }
+
+    fn webhook(&self, id: &str) -> Option<Webhook> {
+        serde_json::from_slice(&self.known.known(&value_id(id))?).ok()
+    }
+
+    /// The webhook behind an id, while it may be called.
     pub(super) fn find(&self, id: &str) -> Option<Url> {
-        self.known.get(id).map(|webhook| webhook.url)
+        self.callable.check(&self.webhook(id)?.url).ok()
     }
 
     /// The webhook behind an id, for the caller that registered it.
     pub(super) fn find_own(&self, id: &str, owner: Owner) -> Option<Url> {
-        let webhook = self.known.get(id).filter(|webhook| webhook.owner == owner);
-        webhook.map(|webhook| webhook.url)
+        let webhook = self.webhook(id).filter(|webhook| webhook.owner == owner)?;
+        webhook.url.parse().ok()
     }
 
     /// Delivers a notification; gives the webhook's status.
@@ -109,6 +121,15 @@ impl Webhooks {
             Err(_) => StatusCode::GATEWAY_TIMEOUT,
         }
     }
+}
+
+fn value_id(id: &str) -> ValueId {
+    blake3::hash(id.as_bytes()).into()
+}
+
+/// Whether it has the form of one: nobody else is asked for others.
+fn is_id(id: &str) -> bool {
+    id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Whether a header has the form of a credential: a scheme and a token, or a token alone.

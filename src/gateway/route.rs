@@ -13,9 +13,9 @@ use super::conversations::Conversations;
 use super::denial::{Denial, Stage};
 use super::error::GatewayError;
 use super::json::{Json, object};
-use super::judged_units::{Digest, JudgedUnits, Known, beginning};
+use super::judged_units::{Digest, JudgedUnits, Known, STOPPED, beginning};
 use super::kept::Kept;
-use super::push::Webhooks;
+use super::push::{WEBHOOKS, Webhooks};
 use super::settings::{ClientAuth, Direction, Listen, Settings};
 use super::tokens::Tokens;
 use super::transport::Transport;
@@ -25,6 +25,7 @@ use crate::access::LiveKeyring;
 use crate::model::Caller;
 use crate::outgoing::client;
 use crate::pipeline::Guardian;
+use crate::shared::{self, Link, LocalValues, SharedValues, Values};
 use crate::telemetry::names;
 use crate::wire;
 use crate::work::Memory;
@@ -83,6 +84,9 @@ impl Route {
             },
             ..wire::Limits::default()
         };
+        let owner = format!("gateway {} of {}", settings.name, settings.organisation.as_str());
+        let link = guardian.link().cloned();
+        let values = |kind, kept| values(link.as_ref(), kind, &owner, kept);
         let source = match &settings.guardian {
             Some(remote) => {
                 let http = client().build().map_err(|error| failed(error.to_string()))?;
@@ -100,7 +104,7 @@ impl Route {
         let verdicts = Verdicts::new(source, settings.mode, settings.decision_timeout, limits);
         let webhooks = match before {
             Some(before) => before.webhooks.renewed(&settings.callable),
-            None => Webhooks::new(&settings.callable),
+            None => Webhooks::new(&settings.callable, values("webhook", WEBHOOKS)),
         };
         let webhooks = webhooks.map_err(|error| failed(error.to_string()))?;
         Ok(Self {
@@ -108,9 +112,18 @@ impl Route {
             upstream,
             verdicts,
             conversations: Conversations::default(),
-            judged: before.map(|before| before.judged.renewed()).unwrap_or_default(),
+            judged: match before {
+                Some(before) => before.judged.renewed(),
+                None => JudgedUnits::new(values("stopped-task", STOPPED)),
+            },
             webhooks,
-            tokens: before.map(|before| before.tokens.clone()).unwrap_or_default(),
+            tokens: match before {
+                Some(before) => before.tokens.clone(),
+                None => Tokens::with(
+                    link.as_ref()
+                        .and_then(|link| link.secret(&format!("tokens of {owner}"))),
+                ),
+            },
             kept: before.map(|before| before.kept.clone()).unwrap_or_default(),
             in_flight: Arc::new(Semaphore::new(settings.max_in_flight)),
             memory,
@@ -118,6 +131,12 @@ impl Route {
             aside: Arc::new(Semaphore::new(ASIDE)),
             settings,
         })
+    }
+
+    /// Returns once other nodes are told of what was stopped and registered here, or cannot be.
+    pub(super) async fn tell(&self) {
+        self.webhooks.tell().await;
+        self.judged.tell().await;
     }
 
     /// Whether callers can get tokens here.
@@ -300,5 +319,13 @@ impl Route {
             "outcome" => outcome
         )
         .increment(1);
+    }
+}
+
+/// Values of one kind: this process's, or those of all nodes.
+fn values(link: Option<&Link>, kind: &'static str, owner: &str, kept: shared::Kept) -> Arc<dyn Values> {
+    match link {
+        None => Arc::new(LocalValues::new(kept)),
+        Some(link) => Arc::new(SharedValues::new(link.clone(), kind, owner.as_bytes(), kept)),
     }
 }

@@ -1,7 +1,7 @@
 //! Tokens: callers that know one of the gateway's keys get one for it (OAuth 2.0 client credentials, RFC 6749 section 4.4).
 //!
-//! A token is a time and a seal over it and the key, made with a secret of this process. Nothing is stored: a key that is taken out of
-//! the configuration takes its tokens along, and a restart makes all of them void.
+//! A token is a time and a seal over it and the key, made with a secret. Nothing is stored: a key that is taken out of the configuration
+//! takes its tokens along. The secret is one of this process, so a restart makes all tokens void; or one that all nodes have.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -32,6 +32,11 @@ impl Default for Tokens {
 }
 
 impl Tokens {
+    /// Tokens that everybody knows who has this secret; `None`: one of this process.
+    pub(super) fn with(secret: Option<[u8; 32]>) -> Self {
+        secret.map_or_else(Self::default, |secret| Self { secret })
+    }
+
     /// A token for a key.
     pub(super) fn for_key(&self, key: &[u8; 32]) -> String {
         self.issue(key, now())
@@ -86,6 +91,10 @@ mod tests {
         assert_eq!(tokens.key_at(token.as_bytes(), &[other], at), None);
         assert_eq!(tokens.key_at(token.as_bytes(), &[mine], at + GOOD_FOR), None);
         assert_eq!(Tokens::default().key_at(token.as_bytes(), &[mine], at), None);
+        let nodes = [(); 2].map(|()| Tokens::with(Some([7; 32])));
+        let token = nodes[0].issue(&mine, at);
+        assert_eq!(nodes[1].key_at(token.as_bytes(), &[mine], at), Some(&mine));
+        assert_eq!(tokens.key_at(token.as_bytes(), &[mine], at), None);
         for no_token in ["", "AAAA", "not base64!"] {
             assert_eq!(tokens.key_at(no_token.as_bytes(), &[mine], at), None, "{no_token}");
         }

@@ -43,7 +43,12 @@ impl Guardian {
             .collect()
     }
 
-    /// How it stands with the server of shared state; `None` where there is none.
+    /// The link to the server of shared state; `None` where there is none.
+    pub fn link(&self) -> Option<&crate::shared::Link> {
+        self.shared.as_ref()
+    }
+
+    /// How it stands with shared state; `None` where none is configured.
     pub fn shared_state(&self) -> Option<Standing> {
         self.shared.as_ref().map(|link| link.standing().borrow().clone())
     }

@@ -165,6 +165,12 @@ impl Link {
         format!("{}:{FORMAT}:{{{owner}}}:{kind}:{id}", self.inner.settings.prefix)
     }
 
+    /// A secret for one purpose that all nodes have; `None` where no key is configured.
+    pub fn secret(&self, purpose: &str) -> Option<[u8; 32]> {
+        let Key(key) = self.inner.settings.key.as_ref()?;
+        Some(blake3::keyed_hash(key, format!("secret {purpose}").as_bytes()).into())
+    }
+
     /// A value in the form in which it is written under a name; `None` where it cannot be encrypted.
     pub fn seal(&self, name: &str, value: &[u8]) -> Option<Vec<u8>> {
         self.inner.seal.close(name, value)

@@ -21,6 +21,7 @@ mod link;
 mod seal;
 #[cfg(test)]
 pub(crate) mod testing;
+mod values;
 
 use std::fmt;
 use std::time::Duration;
@@ -28,6 +29,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 
 pub use link::{Away, Link, Standing, check};
+pub use values::{Kept, LocalValues, SharedValues, ValueId, Values};
 
 /// Where shared state is, and how it is written.
 #[derive(Clone, Debug)]

@@ -31,6 +31,8 @@ mod mcp;
 #[cfg(test)]
 mod models;
 #[cfg(test)]
+mod nodes;
+#[cfg(test)]
 mod notifications;
 #[cfg(test)]
 mod own;

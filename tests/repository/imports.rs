@@ -58,7 +58,16 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     (
         "gateway",
-        &["access", "model", "outgoing", "wire", "pipeline", "telemetry", "work"],
+        &[
+            "access",
+            "model",
+            "outgoing",
+            "wire",
+            "pipeline",
+            "shared",
+            "telemetry",
+            "work",
+        ],
     ),
     ("hook", &["model", "outgoing", "wire", "pipeline"]),
     (

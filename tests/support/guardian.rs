@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use aos_guardian::config::ConfigFile;
+use aos_guardian::config::{Config, ConfigFile};
 use aos_guardian::gateway::{Gateways, Reload};
 use aos_guardian::server::{Control, Server};
 use aos_guardian::{app, audit};
@@ -112,6 +112,11 @@ impl TestGuardian {
 
     /// As shipped, with this configuration; audit records go to a file.
     pub(crate) async fn with(toml: &str) -> Self {
+        Self::changed(toml, |_| {}).await
+    }
+
+    /// The same with what no file says.
+    pub(crate) async fn changed(toml: &str, change: impl FnOnce(&mut Config)) -> Self {
         // What is counted before somebody looks counts too.
         aos_guardian::telemetry::metrics_handle();
         let folder = tempfile::tempdir().unwrap();
@@ -120,6 +125,7 @@ impl TestGuardian {
             .resolve("test", folder.path())
             .unwrap();
         config.server.listen.set_port(0);
+        change(&mut config);
         let log = audit::Settings::File(folder.path().join("audit.jsonl"));
         let guardian = Arc::new(app::serving(&config, &log).unwrap());
         let server = Server::bind(

@@ -130,6 +130,10 @@ impl Dialect for Events {
         scope(&self.ids)
     }
 
+    fn task(&self) -> Option<&str> {
+        self.ids.0.as_deref()
+    }
+
     fn question(&mut self, values: Vec<Json>) -> Question {
         let is_answer = |value: &Json| match self.call.binding {
             Binding::Rpc { .. } => value.get("result").is_some() || value.get("error").is_some(),

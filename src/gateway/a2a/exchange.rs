@@ -36,6 +36,18 @@ impl Protocol for Call {
         }
     }
 
+    fn task(&self) -> Option<&str> {
+        self.task.as_deref()
+    }
+
+    fn tasks_in<'a>(&self, answer: &'a Json) -> Vec<&'a str> {
+        let listed = self.result(answer).and_then(|result| result.get("tasks"));
+        let listed = listed.map(Json::items).unwrap_or_default();
+        let all = listed.iter().chain([self.inner(answer)]);
+        all.filter_map(|task| task.str_of("id").or(task.str_of("taskId")))
+            .collect()
+    }
+
     fn known(&self, exchange: &Exchange) -> Option<Opened<Events>> {
         answers::of_rejected(&exchange.route, self).map(Opened::Whole)
     }
@@ -46,7 +58,7 @@ impl Protocol for Call {
         if self.op == Op::Subscribe
             && let Some(denial) = self.task.as_deref().and_then(|task| route.judged.denied(task))
         {
-            return Err(Denial::clone(&denial));
+            return Err(denial);
         }
         let owner = webhooks::owner(route, &exchange.received);
         webhooks::check(route, self)?;
@@ -158,7 +170,7 @@ async fn finish(call: &Call, exchange: &Exchange, answer: Json, head: Head) -> A
     match judged {
         Ok(mut became) => {
             route.count("relayed");
-            webhooks::restore(route, call, &mut became, owner);
+            webhooks::restore(route, call, &mut became, owner).await;
             if call.op == Op::Card {
                 card::rewrite_answer(route, call, &mut became);
             }

@@ -1,7 +1,5 @@
 //! Tasks in answers: those that were stopped stand there as failed ones.
 
-use std::sync::Arc;
-
 use super::answers;
 use super::call::{Binding, Call};
 use super::events::scope;
@@ -12,7 +10,7 @@ use crate::gateway::route::Route;
 
 /// The answer with every task that was stopped before in the form of a failed one. An error where the answer is such a task
 /// itself.
-pub(super) fn overlaid(route: &Route, call: &Call, mut answer: Json) -> Result<Json, (Arc<Denial>, Json)> {
+pub(super) fn overlaid(route: &Route, call: &Call, mut answer: Json) -> Result<Json, (Denial, Json)> {
     let mut whole = None;
     let Some(result) = call.result_mut(&mut answer) else {
         return Ok(answer);

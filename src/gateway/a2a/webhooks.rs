@@ -12,6 +12,7 @@ use super::events::scope;
 use super::methods::{Op, Version};
 use crate::gateway::answer::{Answer, rpc_error};
 use crate::gateway::denial::{Denial, Stage};
+use crate::gateway::exchange::UNKNOWN_TASK;
 use crate::gateway::json::Json;
 use crate::gateway::judged_units::has_long_id;
 use crate::gateway::push::{Owner, PUSH_PATH};
@@ -109,11 +110,20 @@ fn urls(value: &mut Json, place: Where, visit: &mut impl FnMut(&mut String)) {
 }
 
 /// Shows the webhooks in a push configuration as the caller named them, to that caller.
-pub(super) fn restore(route: &Route, call: &Call, answer: &mut Json, owner: Owner) {
+pub(super) async fn restore(route: &Route, call: &Call, answer: &mut Json, owner: Owner) {
     if !matches!(call.op, Op::PushSet | Op::PushGet | Op::PushList) {
         return;
     }
     let prefix = route.here(PUSH_PATH);
+    let mut ids = Vec::new();
+    if let Some(result) = call.result_mut(answer) {
+        urls(result, Where::Inside, &mut |url| {
+            ids.extend(url.strip_prefix(&prefix).map(str::to_owned))
+        });
+    }
+    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    // Those that are not known are shown as they are.
+    let _ = route.webhooks.learn(&ids).await;
     if let Some(result) = call.result_mut(answer) {
         urls(result, Where::Inside, &mut |url| {
             if let Some(own) = url
@@ -141,7 +151,11 @@ pub(super) async fn notify(route: &Arc<Route>, received: Received) -> Response {
         Answer::json(status, body).into_response()
     };
     let id = received.rest.strip_prefix(PUSH_PATH).unwrap_or_default();
+    let learned = route.webhooks.learn(&[id]).await;
     let Some(url) = route.webhooks.find(id) else {
+        if learned.is_err() {
+            return refuse(StatusCode::SERVICE_UNAVAILABLE, UNKNOWN_TASK);
+        }
         return refuse(StatusCode::GONE, "nobody waits for this notification");
     };
     let notification = match route.parse(&received.body) {
@@ -164,11 +178,12 @@ pub(super) async fn notify(route: &Arc<Route>, received: Received) -> Response {
         );
     }
     let ids = call.ids(&notification);
-    let denied = ids
-        .0
-        .as_deref()
-        .and_then(|task| route.judged.denied(task))
-        .map(|denial| Denial::clone(&denial));
+    if let Some(task) = ids.0.as_deref()
+        && route.judged.learn(&[task]).await.is_err()
+    {
+        return refuse(StatusCode::SERVICE_UNAVAILABLE, UNKNOWN_TASK);
+    }
+    let denied = ids.0.as_deref().and_then(|task| route.judged.denied(task));
     let judged = match denied {
         Some(denial) => Err(denial),
         None => {
@@ -193,6 +208,7 @@ pub(super) async fn notify(route: &Arc<Route>, received: Received) -> Response {
             stopped(&call, &ids, &denial)
         }
     };
+    route.tell().await;
     let status = route.webhooks.deliver(url, &received.headers, body.write()).await;
     let mut response = Response::new(axum::body::Body::empty());
     *response.status_mut() = status;

@@ -128,6 +128,10 @@ impl Protocol for Call {
         }
     }
 
+    fn task(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
     fn known(&self, exchange: &Exchange) -> Option<Opened<Events>> {
         let denial = self.id.as_deref().and_then(|id| exchange.route.judged.denied(id))?;
         Some(self.stopped(&exchange.route, &denial))

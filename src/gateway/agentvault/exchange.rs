@@ -91,6 +91,18 @@ impl Protocol for Call {
         }
     }
 
+    fn task(&self) -> Option<&str> {
+        self.task.as_deref()
+    }
+
+    fn tasks_in<'a>(&self, answer: &'a Json) -> Vec<&'a str> {
+        answer
+            .at(&["result", "id"])
+            .and_then(Json::as_str)
+            .into_iter()
+            .collect()
+    }
+
     fn known(&self, _: &Exchange) -> Option<Opened<Events>> {
         None
     }
@@ -101,7 +113,7 @@ impl Protocol for Call {
         if self.op == Op::Subscribe
             && let Some(denial) = self.task.as_deref().and_then(|task| route.judged.denied(task))
         {
-            return Err(Denial::clone(&denial));
+            return Err(denial);
         }
         let params = &mut self.request.params;
         if let Some(webhook) = params.get("webhookUrl").filter(|url| **url != Json::Null) {
