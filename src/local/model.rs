@@ -16,7 +16,7 @@ use super::words;
 /// What a model file begins with.
 const MAGIC: &[u8; 8] = b"AOSLOCAL";
 /// The format, which also stands for how features are made.
-pub(super) const FORMAT: u32 = 4;
+pub(super) const FORMAT: u32 = 5;
 /// A model has at most two to the power of this many weights.
 const MAX_BITS: u32 = 22;
 /// The longest header, in bytes.

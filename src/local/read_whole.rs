@@ -60,6 +60,11 @@ const LONG_RUN_TECHNICAL: usize = 40;
 const SPELLED: usize = 10;
 /// Pieces between blanks that consist of signs alone, in a row.
 const SIGN_PIECES: usize = 8;
+/// Rows of one sign each, one after the other with no letter between them. JSON has nine.
+const SIGN_ROWS: usize = 14;
+/// Bytes of a text that were not read, where they are one in so many of its letters.
+const STRANGE: usize = 12;
+const STRANGE_SHARE: usize = 4;
 /// Pictures and other symbols of one text.
 const SYMBOLS: usize = 24;
 
@@ -80,6 +85,11 @@ impl StepContext<'_> {
                 .map_or("", |content| content.text.as_str());
             let signs = || passage.own.then(|| signs(text)).flatten().filter(counts);
             let strange = unknown_words(passage).filter(counts).or_else(signs);
+            let mostly = || {
+                let speaks = looks_inside && passage.own && matches!(passage.voice, Voice::User | Voice::Outside);
+                (speaks && is_half_read(text, &passage.words)).then_some(Unread::Words)
+            };
+            let strange = strange.or_else(|| mostly().filter(counts));
             let inside = || match passage.voice {
                 Voice::User | Voice::Outside if looks_inside && passage.own => technical(text, &passage.words),
                 Voice::User | Voice::Outside | Voice::Agent | Voice::Thought | Voice::Argument => None,
@@ -135,6 +145,24 @@ fn unknown_words(passage: &Passage) -> Option<Unread> {
     (strange > 1 && strange * FEW > words).then_some(Unread::Words)
 }
 
+/// Whether a good part of a text stands in words that are unknown, or in tokens that are no ids, wherever in it they stand.
+fn is_half_read(text: &str, words: &[Token]) -> bool {
+    let (mut read, mut unread) = (0, 0);
+    for word in words {
+        let is_id = || {
+            let token = text.get(word.start as usize..word.end as usize).unwrap_or_default();
+            token.bytes().all(|byte| byte.is_ascii_hexdigit())
+        };
+        match word.shape {
+            Shape::Word if word.known && !is_letter(word) => read += word.length(),
+            Shape::Code if is_id() => {}
+            Shape::Word | Shape::Code => unread += word.length(),
+            Shape::Number => {}
+        }
+    }
+    unread >= STRANGE && unread * STRANGE_SHARE > read + unread
+}
+
 /// Whether a word is a single letter, as in words that are written letter by letter; `a` and `I` are words.
 fn is_letter(word: &Token) -> bool {
     word.length() == 1 && ![words::hash("a"), words::hash("i")].contains(&word.hash)
@@ -164,11 +192,31 @@ fn signs(text: &str) -> Option<Unread> {
             return Some(Unread::Signs);
         }
     }
-    if text.is_ascii() {
-        return None;
+    let symbols = || text.chars().filter(|c| is_symbol(*c)).take(SYMBOLS).count();
+    let alternate = text.lines().filter(|line| !is_ruled(line)).any(alternates);
+    (alternate || (!text.is_ascii() && symbols() >= SYMBOLS)).then_some(Unread::Signs)
+}
+
+/// Whether a line rules off columns or paragraphs: `|---|:---|`, `=====`.
+fn is_ruled(line: &str) -> bool {
+    let mut rules = line.split(['|', ':', '+', ' ', '\t']).filter(|rule| !rule.is_empty());
+    rules.all(|rule| rule.len() > 1 && (rule.bytes().all(|byte| byte == b'-') || rule.bytes().all(|byte| byte == b'=')))
+}
+
+/// Whether signs follow one another as letters do, with or without blanks between them.
+fn alternates(line: &str) -> bool {
+    let (mut rows, mut last) = (0, None);
+    for c in line.chars().filter(|c| !c.is_whitespace()) {
+        match c.is_alphanumeric() {
+            true => (rows, last) = (0, None),
+            false if last != Some(c) => (rows, last) = (rows + 1, Some(c)),
+            false => {}
+        }
+        if rows >= SIGN_ROWS {
+            return true;
+        }
     }
-    let symbols = text.chars().filter(|c| is_symbol(*c)).take(SYMBOLS).count();
-    (symbols >= SYMBOLS).then_some(Unread::Signs)
+    false
 }
 
 /// Pictures, Braille, letters in circles, private characters: what a reader may take for letters and no word is made of.
