@@ -80,6 +80,15 @@ impl ConditionArguments {
     }
 }
 
+/// Sessions that are over take no room: no case needs that of another, and those of the cases under way fit twice.
+pub(super) fn bound_sessions(config: &mut Config, at_once: usize) {
+    if let Some(sessions) = &mut config.sessions {
+        let under_way = at_once.max(1).saturating_mul(sessions.bytes_per_session) as u64;
+        sessions.bytes = sessions.bytes.min(under_way.saturating_mul(2));
+        sessions.organisation_share = 1.0;
+    }
+}
+
 /// Suites hold more attacks in a minute than traffic does; and where nothing is asked, there is nothing to limit.
 pub(super) fn unlimit(config: &mut Config, asking: &Asking) {
     config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;

@@ -12,7 +12,7 @@ const TRIED: usize = 100;
 /// Tokens of an answer, as most models give it.
 const ANSWER_TOKENS: f64 = 300.0;
 
-/// What a run would take.
+/// What a run would take at least: each question once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
     calls: f64,
@@ -66,13 +66,15 @@ impl std::fmt::Display for Estimate {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             f,
-            "about {:.0} calls and {:.0},000 tokens",
+            "at least about {:.0} {} and {:.0},000 tokens",
             self.calls,
+            if self.calls.round() == 1.0 { "call" } else { "calls" },
             (self.tokens / 1_000.0).ceil()
         )?;
         if self.cost > 0.0 {
             write!(f, ", {:.2} by the configured prices", self.cost)?;
         }
-        Ok(())
+        // Whether one is needed depends on what the model says.
+        f.write_str("; what is asked again (failed calls, answers that cannot be used, a second model) comes on top")
     }
 }

@@ -1,6 +1,6 @@
 //! What a run keeps while it goes on: its log, from which an interrupted run goes on, and its ceiling.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -85,7 +85,7 @@ fn own_log(report: &Path) -> PathBuf {
 pub(super) struct Ran {
     outcomes: Vec<Outcome>,
     /// Why the run ended early, where it did.
-    pub(super) ended: Option<&'static str>,
+    ended: Option<&'static str>,
 }
 
 /// The name of the error that says that a ceiling was reached.
@@ -134,12 +134,17 @@ impl Ran {
         Ok(ran)
     }
 
-    /// The outcomes in the order of their cases.
-    pub(super) fn in_order(&self, cases: &[&Case]) -> Vec<Outcome> {
-        let by_id: BTreeMap<&str, &Outcome> = self.outcomes.iter().map(|o| (o.id.as_str(), o)).collect();
-        cases
+    /// The outcomes in the order of their cases, and why the run ended early, where it did.
+    pub(super) fn in_order(self, cases: &[&Case]) -> (Vec<Outcome>, Option<&'static str>) {
+        let places: HashMap<&str, usize> = cases
             .iter()
-            .filter_map(|case| by_id.get(case.id.as_str()).map(|o| (*o).clone()))
-            .collect()
+            .enumerate()
+            .map(|(at, case)| (case.id.as_str(), at))
+            .collect();
+        let mut outcomes = self.outcomes;
+        outcomes.retain(|outcome| places.contains_key(outcome.id.as_str()));
+        outcomes.sort_by_key(|outcome| places.get(outcome.id.as_str()).copied());
+        outcomes.dedup_by(|one, other| one.id == other.id);
+        (outcomes, self.ended)
     }
 }

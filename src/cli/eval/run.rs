@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::asking::Asking;
 use super::check::tell_notes;
-use super::conditions::{ConditionArguments, check_organisations, unlimit};
+use super::conditions::{ConditionArguments, bound_sessions, check_organisations, unlimit};
 use super::estimate::Estimate;
 use super::keeping::{KeepingArguments, Ran};
 use super::progress::Progress;
@@ -127,6 +127,7 @@ pub(super) async fn measure(
     let (organisations, policy) = arguments.conditions.in_force(&config)?;
     let asking = arguments.conditions.asking.open(&config)?;
     unlimit(&mut config, &asking);
+    bound_sessions(&mut config, arguments.at_once);
     if let Asking::Answers { answers, .. } = &asking {
         answers.check_cases(cases.iter().map(|case| case.id.as_str()))?;
     }
@@ -159,7 +160,7 @@ pub(super) async fn measure(
     let progress = Progress::new(cases.len(), &done, meter);
     let ran = Ran::of(&runner, &left, arguments.at_once, log.as_mut(), done, progress).await?;
     guardian.flush_audit();
-    let outcomes = ran.in_order(&cases);
+    let (outcomes, ended) = ran.in_order(&cases);
     asking.finish(&outcomes)?;
     if let Asking::Questions { .. } = &asking {
         return Ok(None);
@@ -167,9 +168,7 @@ pub(super) async fn measure(
     let facts = RunFacts {
         selection: selection.describe(cases.len(), suites.cases.len()),
         unreadable: suites.unreadable.iter().map(ToString::to_string).collect(),
-        incomplete: ran
-            .ended
-            .map(|why| format!("{why} after {} of {} cases", outcomes.len(), cases.len())),
+        incomplete: ended.map(|why| format!("{why} after {} of {} cases", outcomes.len(), cases.len())),
         ..RunFacts::new(asking.name(&outcomes), policy, arguments.conditions.history())
     };
     Ok(Some(Report::new(facts, outcomes)))
