@@ -15,7 +15,7 @@ use super::{ConfigArgument, Ended, OrganisationArgument, schema};
 use crate::app;
 use crate::audit::Sort;
 use crate::config::{Config, PolicyChoice};
-use crate::policy::{self, PROFILE_NAMES, Policy, Selected};
+use crate::policy::{self, CONDITION_SCHEMA, PROFILE_NAMES, Policy, Selected};
 
 /// Check, explain and compare policies; show the policy behind a hash, or what a policy file may hold.
 #[derive(Debug, Subcommand)]
@@ -71,7 +71,11 @@ pub(super) enum Command {
     /// else are as configured. The exit code is 3 where something differs.
     Diff(compare::Arguments),
     /// Print a JSON Schema of policy files, for editors: docs/schemas/policy.schema.json.
-    Schema,
+    Schema {
+        /// Print what conditions may ask about, as a Cedar schema: docs/schemas/conditions.cedarschema.
+        #[arg(long)]
+        conditions: bool,
+    },
 }
 
 /// Whose layers of a policy a command looks at.
@@ -128,7 +132,11 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
             return explain(&choice, layer, setting.as_deref());
         }
         Command::Diff(arguments) => return compare::run(arguments),
-        Command::Schema => {
+        Command::Schema { conditions: true } => {
+            super::output::write(format_args!("{CONDITION_SCHEMA}"));
+            return Ok(Ended::Done);
+        }
+        Command::Schema { conditions: false } => {
             schema::print(&schema::policy()?);
             return Ok(Ended::Done);
         }

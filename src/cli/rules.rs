@@ -12,7 +12,7 @@ use super::{Ended, input};
 use crate::app;
 use crate::config::PolicyChoice;
 use crate::model::{Finding, Rule, Step};
-use crate::policy::{OWN_FAMILY, Policy};
+use crate::policy::{CONDITION_FAMILY, OWN_FAMILY, Policy};
 use crate::prefilter::{Prefilters, own_rules};
 use crate::session;
 use crate::wire;
@@ -144,11 +144,15 @@ fn policy(file: Option<&Path>) -> anyhow::Result<Policy> {
 /// Every family with its rules: those that look at one step, those over a session, and those that only the policy has.
 fn families<'p>(prefilters: &'p Prefilters, policy: &Policy) -> Vec<(&'p str, Vec<Rule>)> {
     let over_sessions = session::rules::catalogue().cloned();
+    let conditions = policy.conditions.iter().map(|condition| condition.rule.clone());
     prefilters
         .families()
         .map(|family| (family.family(), family.rules().to_vec()))
         .chain(std::iter::once((session::rules::FAMILY, over_sessions.collect())))
-        .chain(std::iter::once((OWN_FAMILY, own_rules(policy))))
+        .chain([
+            (OWN_FAMILY, own_rules(policy)),
+            (CONDITION_FAMILY, conditions.collect()),
+        ])
         .filter(|(_, rules)| !rules.is_empty())
         .collect()
 }

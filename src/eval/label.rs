@@ -182,7 +182,9 @@ pub fn labelled(line: &str, step: Option<usize>, deny: Option<Option<ReasonCode>
         }
         (None, None) => {
             let values = values.into_iter().map(|(name, value)| (name.to_owned(), value));
-            put(line, line.trim(), &[("expected", values.collect())])
+            let mut expected: Value = values.collect();
+            expected.sort_all_objects();
+            put(line, line.trim(), &[("expected", expected)])
         }
         (None, Some(at)) => Err(EvalError(format!(
             "expected `steps` with a step {}, or `request`",

@@ -218,7 +218,10 @@ impl Writer<'_> {
             params.insert("context".to_owned(), self.context(number, step));
         }
         let id = format!("{}-{number}", self.session.id);
-        Ok(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+        let mut request = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        // Recorded answers and trained models know steps with their members in this order.
+        request.sort_all_objects();
+        Ok(request)
     }
 
     fn context(&self, number: usize, step: &LabelledStep) -> Value {

@@ -177,7 +177,10 @@ fn call(row: &Row, event: &Map<String, Value>) -> Call {
         }
     };
     let id = text(event, &["tool_use_id"]).unwrap_or_else(|| {
-        let hash = blake3::hash(format!("{tool}\n{input}").as_bytes());
+        // The same call has the same id, in whatever order its members are written.
+        let mut sorted = input.clone();
+        sorted.sort_all_objects();
+        let hash = blake3::hash(format!("{tool}\n{sorted}").as_bytes());
         hash.to_hex().chars().take(16).collect()
     });
     Call { id, tool, input }

@@ -85,7 +85,10 @@ fn how_to_go_on(event: &Event) -> &'static str {
 /// call itself contains, and the name of a kind, stay.
 pub(super) fn withheld(output: &Value, input: &Value, reason: &str) -> Value {
     let mut said = false;
-    let blank = blanked(output, None, &strings(input), reason, &mut said);
+    // The reason goes into the first text by name, in whatever order the program wrote them.
+    let mut output = output.clone();
+    output.sort_all_objects();
+    let blank = blanked(&output, None, &strings(input), reason, &mut said);
     match (said, blank) {
         (true, blank) | (false, blank @ (Value::Object(_) | Value::Array(_))) => blank,
         (false, _) => Value::String(reason.to_owned()),

@@ -116,26 +116,29 @@ impl Examiner {
         })
     }
 
-    /// Whether the scorer suspects a modified step.
-    pub(super) fn objects_to_modified(&self, modified: &Screened, past: &SessionSnapshot) -> bool {
-        let Some(scorer) = self.scorer.as_ref() else {
-            return false;
-        };
+    /// What the scorer makes of a step, where there is one and the organisation wants it.
+    pub(super) fn score(&self, screened: &Screened, past: &SessionSnapshot) -> Option<Score> {
+        let scorer = self.scorer.as_ref()?;
         if self.organisation.local_judge != Mode::On {
-            return false;
+            return None;
         }
-        let (policy, step) = (self.policy(), &modified.step);
-        let (findings, coverage) = (&*modified.weighed(), &modified.screening().coverage);
+        let (findings, coverage) = (&*screened.weighed(), &screened.screening().coverage);
         let scored = Scored {
-            step,
+            step: &screened.step,
             past,
             findings,
-            policy,
+            policy: self.policy(),
         };
-        let score = scorer
-            .model
-            .score(scored, &Deobfuscator::of(coverage, findings), 0.0, &|_| true);
-        let thresholds = policy.local_judge.thresholds.of(step.kind);
+        let unmask = Deobfuscator::of(coverage, findings);
+        Some(scorer.model.score(scored, &unmask, 0.0, &|_| true))
+    }
+
+    /// Whether the scorer suspects a modified step.
+    pub(super) fn objects_to_modified(&self, modified: &Screened, past: &SessionSnapshot) -> bool {
+        let Some((scorer, score)) = self.scorer.as_ref().zip(self.score(modified, past)) else {
+            return false;
+        };
+        let thresholds = self.policy().local_judge.thresholds.of(modified.step.kind);
         let head = scorer.model.head(score.part);
         ScorerDecision::of(score.probability, thresholds, head, MayAllow::No) == ScorerDecision::Deny
     }

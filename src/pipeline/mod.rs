@@ -26,6 +26,7 @@
 
 mod admission;
 mod alone;
+mod conditions;
 mod deobfuscate;
 mod draft;
 mod egress;

@@ -36,6 +36,7 @@ impl Examiner {
     pub(super) fn screen(&self, step: Arc<Step>, past: &SessionSnapshot) -> Screened {
         let mut screened = Screened::new(&self.prefilters, step, self.policy(), past);
         self.set_aside(&mut screened);
+        self.add_conditions(&mut screened, past);
         screened
     }
 }
@@ -104,6 +105,22 @@ impl Screened {
         pairs
             .filter(|(_, (said, treatment))| said != treatment)
             .map(|(finding, (said, _))| (finding, *said))
+    }
+
+    /// Adds findings that say themselves what is made of them.
+    pub(super) fn add(&mut self, findings: Vec<Finding>) {
+        let treatments = findings.iter().map(|finding| finding.suggested);
+        self.said.extend(treatments.clone());
+        self.treatments.extend(treatments);
+        self.screening.findings.extend(findings);
+    }
+
+    /// The findings that count for something.
+    pub(super) fn heeded(&self) -> impl Iterator<Item = &Finding> {
+        let pairs = self.screening.findings.iter().zip(&self.treatments);
+        pairs
+            .filter(|(_, treatment)| **treatment != Treatment::Ignore)
+            .map(|(finding, _)| finding)
     }
 
     /// The findings that are treated so.

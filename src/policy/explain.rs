@@ -6,7 +6,8 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::file::PolicyFile;
+use super::conditions::{CONDITION_FAMILY, Condition, ConditionsSection};
+use super::file::{LayerFile, PolicyFile};
 use super::{PolicyError, Selected, profiles};
 
 /// Keys whose values add up over the layers. Of all others the most specific layer counts.
@@ -37,6 +38,8 @@ struct Leaf {
     value: String,
     at: usize,
     is_entry: bool,
+    /// Where it stands, for what is not told by its place in the text.
+    place: Option<String>,
 }
 
 /// What the layers say of a setting, or of all settings below it; of everything, where none is named. `file` is the organisation's
@@ -57,17 +60,28 @@ pub fn explain(
     let mut extends = profile.to_owned();
     if let Some((name, text)) = file {
         let own = PolicyFile::parse(text, name)?;
-        extends = own.extends.unwrap_or_else(|| "default".to_owned());
+        extends = own.extends.clone().unwrap_or_else(|| "default".to_owned());
         let document = DeTable::parse(text).map_err(|error| malformed(name, &error))?;
         let document = document.get_ref();
         for (section, layer) in [("agents", selected.agent), ("teams", selected.team)] {
             let found = layer.and_then(|layer| document.get(section)?.get_ref().as_table()?.get(layer));
             if let (Some(table), Some(layer)) = (found.and_then(|table| table.get_ref().as_table()), layer) {
                 let who = section.trim_end_matches('s');
-                layers.push(Written::of(format!("{who} `{layer}`, {name}"), text, table));
+                let conditions = match section {
+                    "agents" => own.agents.get(layer),
+                    _ => own.teams.get(layer),
+                };
+                let mut written = Written::of(format!("{who} `{layer}`, {name}"), text, table);
+                written.tell(
+                    conditions.map(|LayerFile(layer)| &layer.conditions),
+                    &format!("{who} `{layer}`"),
+                );
+                layers.push(written);
             }
         }
-        layers.push(Written::of(format!("organisation, {name}"), text, document));
+        let mut written = Written::of(format!("organisation, {name}"), text, document);
+        written.tell(Some(&own.conditions), "organisation");
+        layers.push(written);
     }
     while let Some(text) = profiles::source(&extends) {
         let name = format!("built-in profile `{extends}`");
@@ -95,10 +109,11 @@ fn said(layers: &[Written<'_>], wanted: Option<&str>) -> Vec<Said> {
             let is_said = |said: &Said| said.setting == leaf.setting;
             if adds || !said.iter().take(earlier).any(is_said) {
                 let line = layer.text.get(..leaf.at).unwrap_or_default().matches('\n').count() + 1;
+                let place = leaf.place.clone();
                 said.push(Said {
                     setting: leaf.setting.clone(),
                     value: leaf.value.clone(),
-                    place: format!("{}:{line}", layer.name),
+                    place: place.unwrap_or_else(|| format!("{}:{line}", layer.name)),
                 });
             }
         }
@@ -115,6 +130,10 @@ fn known(setting: &str) -> Result<String, PolicyError> {
         key: setting.to_owned(),
         why,
     };
+    // One condition, by its id.
+    if setting.starts_with("conditions.") {
+        return Ok(setting.to_owned());
+    }
     // Its names are read as a file's are, quotes included.
     let text = format!("{setting} = 0");
     let document = DeTable::parse(&text).map_err(|_| {
@@ -145,6 +164,20 @@ impl<'t> Written<'t> {
         leaves.sort_by_key(|leaf| leaf.at);
         Self { name, text, leaves }
     }
+
+    /// Adds the conditions of the layer, each by itself, wherever they are written.
+    fn tell(&mut self, conditions: Option<&ConditionsSection>, whose: &str) {
+        self.leaves.retain(|leaf| !leaf.setting.starts_with("conditions."));
+        for Condition { rule, place, .. } in conditions.into_iter().flat_map(ConditionsSection::iter) {
+            self.leaves.push(Leaf {
+                setting: rule.id.replacen(CONDITION_FAMILY, "conditions", 1),
+                value: format!("forbid ({}): {}", rule.suggests.as_str(), rule.title),
+                at: 0,
+                is_entry: true,
+                place: Some(format!("{whose}, {place}")),
+            });
+        }
+    }
 }
 
 fn collect(setting: String, at: usize, value: &Spanned<DeValue<'_>>, text: &str, leaves: &mut Vec<Leaf>) {
@@ -174,6 +207,7 @@ fn collect(setting: String, at: usize, value: &Spanned<DeValue<'_>>, text: &str,
                     value: format!("{{ {} }}", pairs.join(", ")),
                     at: inside.first().map_or(at, |first| first.at),
                     is_entry: true,
+                    place: None,
                 });
             }
         }
@@ -182,6 +216,7 @@ fn collect(setting: String, at: usize, value: &Spanned<DeValue<'_>>, text: &str,
             value: shown(),
             at,
             is_entry: false,
+            place: None,
         }),
     }
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
+use super::conditions::ConditionsSection;
 use super::custom_rules::{OwnRuleLine, OwnRules};
 use super::error::PolicyError;
 use super::everyday::EverydaySection;
@@ -47,6 +48,9 @@ pub struct PolicyFile {
     /// The organisation's own rules. These come before those of the profile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<OwnRuleLine>,
+    /// What is forbidden under conditions. These add to those of the profile.
+    #[serde(skip_serializing_if = "ConditionsSection::is_default")]
+    pub conditions: ConditionsSection,
     /// Whose verdicts are enforced. These come before those of the profile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<ModeLine>,
@@ -133,17 +137,24 @@ impl PolicyFile {
         })
     }
 
-    /// Reads TOML; `file` is for messages.
+    /// Reads TOML, and the conditions that it names; `file` is for messages, and conditions in a file stand beside it.
     ///
     /// # Errors
     ///
-    /// When it is no TOML or has an unknown key.
+    /// When it is no TOML, has an unknown key, or conditions that cannot be used.
     pub fn parse(text: &str, file: &str) -> Result<Self, PolicyError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        toml::from_str(text).map_err(|error| PolicyError::Malformed {
+        let mut read: Self = toml::from_str(text).map_err(|error| PolicyError::Malformed {
             file: file.to_owned(),
             why: with_suggestion(&error.to_string()),
-        })
+        })?;
+        read.conditions.read(text, None, file)?;
+        for (section, layers) in [("teams", &mut read.teams), ("agents", &mut read.agents)] {
+            for (name, LayerFile(layer)) in layers {
+                layer.conditions.read(text, Some((section, name)), file)?;
+            }
+        }
+        Ok(read)
     }
 
     /// A built-in profile as it is written.
@@ -199,6 +210,7 @@ impl PolicyFile {
                 .chain(base.treatments)
                 .collect(),
             rules: self.rules.into_iter().chain(base.rules).collect(),
+            conditions: self.conditions.over(base.conditions),
             modes: self.modes.into_iter().chain(base.modes).collect(),
             tools: ToolLines {
                 allow: self.tools.allow.or(base.tools.allow),
@@ -248,6 +260,7 @@ impl PolicyFile {
         let version = version_of(&source);
         let own_codes = judge_section::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?;
         let own_rules = OwnRules::new(&self.rules, &own_codes).map_err(|(key, why)| at(&key, why))?;
+        let conditions = self.conditions.build(&own_codes).map_err(|(key, why)| at(&key, why))?;
         let treatments = self
             .treatments
             .iter()
@@ -287,6 +300,7 @@ impl PolicyFile {
             judge: self.judge.build().map_err(|(key, why)| at(&key, why))?,
             own_codes,
             own_rules,
+            conditions,
             guidance: self.guidance.unwrap_or_default(),
             examples: examples::examples(&self.examples).map_err(|(key, why)| at(&key, why))?,
             disclosure: Disclosure {

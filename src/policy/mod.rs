@@ -6,6 +6,7 @@
 //! the file is read.
 //! This module knows no clock and no network, and no prefilter by name: rules are matched by pattern.
 
+mod conditions;
 mod custom_rules;
 mod error;
 mod everyday;
@@ -30,6 +31,7 @@ use std::collections::BTreeMap;
 
 use crate::model::{Method, Posture};
 
+pub use conditions::{CONDITION_FAMILY, CONDITION_SCHEMA, Condition, Conditions, Facts, SessionSeen, Time};
 pub use custom_rules::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLine, OwnRules};
 pub use error::PolicyError;
 pub use everyday::Everyday;
@@ -84,6 +86,8 @@ pub struct Policy {
     pub own_codes: Vec<OwnCode>,
     /// The organisation's own rules.
     pub own_rules: OwnRules,
+    /// What it forbids under conditions.
+    pub conditions: Conditions,
     /// What the organisation wants its judge to know, in its own words; rendered into the system prompt.
     pub guidance: String,
     /// Steps that the organisation has decided, for its judge to go by.

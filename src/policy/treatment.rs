@@ -69,12 +69,16 @@ impl Policy {
         let own = || self.own_rules.iter().map(|own| own.rule.id.as_str());
         // The file's own entries come before those of what it extends.
         let treatments = self.treatments.iter().map(|entry| &entry.rules).enumerate();
+        let conditions = self.conditions.iter().map(|condition| condition.rule.id.as_str());
         let modes = self.modes.rules().enumerate();
         let named = treatments
             .map(|at| ("treatments", at))
             .chain(modes.map(|at| ("modes", at)));
         for (table, (index, patterns)) in named {
-            if let Some(pattern) = patterns.fitting_none(rules.clone().chain(own())).first() {
+            // What a condition leads to, it says itself.
+            let conditions = conditions.clone().filter(|_| table == "modes");
+            let known = rules.clone().chain(own()).chain(conditions);
+            if let Some(pattern) = patterns.fitting_none(known).first() {
                 return Err(PolicyError::Invalid {
                     file: file.to_owned(),
                     key: format!("{table}[{index}].rules"),

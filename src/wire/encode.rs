@@ -58,7 +58,7 @@ pub fn encode_error(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
     let error = ErrorBody {
         code: error.code,
         message: &error.message,
-        data: error.data.as_ref(),
+        data: error.data.as_deref(),
     };
     to_bytes(&Failure {
         jsonrpc: "2.0",

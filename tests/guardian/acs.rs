@@ -42,6 +42,13 @@ fn bash(command: &str) -> Value {
     json!({"tool": {"name": "Bash"}, "arguments": {"command": {"value": command}}})
 }
 
+/// RFC 8785, for values without numbers that it writes in another way.
+fn canonical(value: &Value) -> String {
+    let mut sorted = value.clone();
+    sorted.sort_all_objects();
+    sorted.to_string()
+}
+
 fn key(session: &str) -> hmac::Key {
     let extracted = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &[0; 32]), SECRET);
     let info = [session.as_bytes(), &[1]].concat();
@@ -51,7 +58,7 @@ fn key(session: &str) -> hmac::Key {
 
 /// Canonical as long as there are neither fractions nor names beyond ASCII: serde_json sorts the names of its maps.
 fn sign(mut envelope: Value, session: &str) -> Value {
-    let tag = hmac::sign(&key(session), envelope.to_string().as_bytes());
+    let tag = hmac::sign(&key(session), canonical(&envelope).as_bytes());
     envelope["params"]["signature"] =
         json!({"algorithm": "HMAC-SHA256", "key_id": "k1", "value": STANDARD.encode(tag)});
     envelope
@@ -74,7 +81,7 @@ fn is_signed(reply: &Reply, session: &str) -> bool {
         return false;
     };
     let value = STANDARD.decode(signature["value"].as_str().unwrap()).unwrap();
-    hmac::verify(&key(session), answer.to_string().as_bytes(), &value).is_ok()
+    hmac::verify(&key(session), canonical(&answer).as_bytes(), &value).is_ok()
 }
 
 async fn session(guardian: &TestGuardian) -> String {
@@ -175,10 +182,10 @@ async fn the_chain_of_a_session_can_be_computed_again() {
         let hash = members.remove("entry_hash").unwrap();
         members.remove("previous_hash");
         assert_eq!(entry["decision"], reply.result()["decision"]);
-        let params = asked["params"].to_string();
+        let params = canonical(&asked["params"]);
         assert_eq!(entry["request_hash"], hex(&Sha256::digest(params)));
         let computed = Sha256::new()
-            .chain_update(entry.to_string())
+            .chain_update(canonical(&entry))
             .chain_update(&before)
             .finalize();
         assert_eq!(hash, hex(&computed));

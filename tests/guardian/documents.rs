@@ -67,6 +67,10 @@ fn the_generated_references_are_what_the_program_prints() {
         ("docs/rules.md", &["rules", "list", "--markdown"]),
         ("docs/schemas/guardian.schema.json", &["config", "schema"]),
         ("docs/schemas/policy.schema.json", &["policy", "schema"]),
+        (
+            "docs/schemas/conditions.cedarschema",
+            &["policy", "schema", "--conditions"],
+        ),
         ("docs/schemas/case.schema.json", &["eval", "schema"]),
         ("docs/schemas/openapi.json", &["api"]),
         ("docs/api.md", &["api", "--markdown"]),

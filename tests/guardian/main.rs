@@ -26,6 +26,8 @@ mod collector;
 #[cfg(test)]
 mod commands;
 #[cfg(test)]
+mod conditions;
+#[cfg(test)]
 mod coverage;
 #[cfg(test)]
 mod deploy;

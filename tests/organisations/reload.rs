@@ -314,3 +314,40 @@ async fn the_link_that_kubernetes_moves_changes_all_files_together() {
         "{changes:?}"
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conditions_beside_a_policy_take_effect_at_once_and_a_broken_text_keeps_the_old_ones() {
+    let cedar = |tool: &str| format!("@id(\"c\")\nforbid(principal, action, resource == Tool::\"{tool}\");\n");
+    let server = Watched::with(
+        &organisation("policy = \"policy.toml\""),
+        &[
+            ("policy.toml", "[conditions]\nfile = \"c.cedar\"\n"),
+            ("c.cedar", &cedar("alpha.run")),
+        ],
+    )
+    .await;
+    let denies = async |tool: &str| {
+        let (_, answer) = server
+            .post(KEY, &tool_call(tool, "text", &json!("See you at ten.")))
+            .await;
+        answer["result"]["decision"] == "deny"
+    };
+    assert!(denies("alpha.run").await && !denies("beta.run").await);
+    rename_over(&server.path("c.cedar"), &cedar("beta.run"));
+    server.until("in force", || denies("beta.run")).await;
+    assert!(!denies("alpha.run").await);
+    let broken = format!("{}\nforbid(principal, acton, resource);", cedar("alpha.run"));
+    rename_over(&server.path("c.cedar"), &broken);
+    server
+        .until("broken", || async { server.readyz().await.contains("not reloaded at") })
+        .await;
+    let told = server.readyz().await;
+    assert!(told.contains("c.cedar:4") && told.contains("acton"), "{told}");
+    assert!(
+        denies("beta.run").await && !denies("alpha.run").await,
+        "the old ones stay"
+    );
+    rename_over(&server.path("c.cedar"), &cedar("alpha.run"));
+    server.until("in force again", || denies("alpha.run")).await;
+    assert!(!server.readyz().await.contains("not reloaded"));
+}

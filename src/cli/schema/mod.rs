@@ -41,7 +41,10 @@ pub(super) fn case() -> anyhow::Result<Value> {
 
 /// What a command prints of a schema.
 pub(super) fn print(schema: &Value) {
-    super::output::write(format_args!("{schema:#}\n"));
+    // In one order, so that a difference between two versions shows what differs.
+    let mut sorted = schema.clone();
+    sorted.sort_all_objects();
+    super::output::write(format_args!("{sorted:#}\n"));
 }
 
 fn schema<T: DeserializeOwned>(title: &str, said: Vec<(String, Said)>, words: &str) -> anyhow::Result<Value> {

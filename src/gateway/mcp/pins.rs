@@ -152,11 +152,14 @@ fn look(name: &str) -> String {
 
 impl Definition {
     fn of(tool: &Value) -> Self {
-        let text = tool.to_string();
+        // The order of members means nothing, and is not the same for every answer of every server.
+        let mut sorted = tool.clone();
+        sorted.sort_all_objects();
+        let text = sorted.to_string();
         Self {
             hash: blake3::hash(text.as_bytes()).to_hex().to_string(),
             text: if text.len() <= MAX_DEFINITION {
-                tool.clone()
+                sorted
             } else {
                 Value::Null
             },

@@ -212,7 +212,7 @@ fn a_denial_with_the_canary_stays_one_whatever_else_is_wrong() {
             deny.replacen('{', "{\"decision\":\"allow\",", 1),
             AnswerError::DuplicateKey,
         ),
-        (deny.replace(",\"risk\":\"low\"", ""), AnswerError::MissingField("risk")),
+        (deny.replace("\"risk\":\"low\",", ""), AnswerError::MissingField("risk")),
         (
             deny.replace("\"risk\":\"low\"", "\"risk\":\"severe\""),
             AnswerError::UnknownValue("risk"),

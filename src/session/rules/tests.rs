@@ -290,7 +290,7 @@ fn an_explanation_names_both_places() {
         "the e-mail address in `to` of the call of `mail.send` comes from an instruction in the output of `web.read`, step 3, not from \
          the user"
     );
-    assert_eq!(found[0].pointer.as_str(), "/params/toolCallRequest/inputs/1/value");
+    assert_eq!(found[0].pointer.as_str(), "/params/toolCallRequest/inputs/0/value");
     assert_eq!(
         (found[0].reason.as_str(), found[0].suggested),
         ("goal_hijack", Treatment::Suspect)

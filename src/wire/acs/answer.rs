@@ -53,7 +53,9 @@ pub(crate) fn unsupported_version() -> RpcError {
     RpcError {
         code: code::UNSUPPORTED_VERSION,
         message: format!("unsupported protocol version: spoken here is ACS {VERSION}"),
-        data: Some(json!({ "reason": "unsupported_version", "supported_versions": [VERSION] })),
+        data: Some(Box::new(
+            json!({ "reason": "unsupported_version", "supported_versions": [VERSION] }),
+        )),
     }
 }
 
@@ -64,7 +66,7 @@ pub(crate) fn refused(code: i64, reason: &str, message: impl Into<String>, more:
     RpcError {
         code,
         message: message.into(),
-        data: Some(Value::Object(data)),
+        data: Some(Box::new(Value::Object(data))),
     }
 }
 
@@ -317,7 +319,7 @@ pub(crate) fn response(id: Option<&RequestId>, outcome: Result<Value, &RpcError>
         Err(error) => {
             let mut body = json!({ "code": error.code, "message": error.message });
             if let (Some(data), Some(members)) = (&error.data, body.as_object_mut()) {
-                members.insert("data".to_owned(), data.clone());
+                members.insert("data".to_owned(), Value::clone(data));
             }
             json!({ "jsonrpc": "2.0", "id": id, "error": body })
         }

@@ -40,7 +40,7 @@ pub struct RpcError {
     /// What was wrong, for a person.
     pub message: String,
     /// The same for a program.
-    pub data: Option<Value>,
+    pub data: Option<Box<Value>>,
 }
 
 /// The protocol versions that are spoken, as an error names them.
@@ -76,7 +76,7 @@ impl RpcError {
                 "unsupported protocol version: the request is an {protocol} envelope, spoken here is {}; {protocol} is spoken at `POST /acs`",
                 SPOKEN.join(", ")
             ),
-            data: Some(json!({ "supported_versions": SPOKEN })),
+            data: Some(Box::new(json!({ "supported_versions": SPOKEN }))),
         }
     }
 
@@ -86,7 +86,9 @@ impl RpcError {
         Self {
             code: code::INVALID_PARAMS,
             message: format!("invalid params: expected {expected} at `{pointer}`, found {found}"),
-            data: Some(json!({ "pointer": pointer, "expected": expected, "found": found })),
+            data: Some(Box::new(
+                json!({ "pointer": pointer, "expected": expected, "found": found }),
+            )),
         }
     }
 
@@ -132,7 +134,7 @@ impl RpcError {
         Self {
             code: code::UNDECIDED,
             message: format!("no decision could be made (decision {decision_id})"),
-            data: Some(json!({ "decisionId": decision_id })),
+            data: Some(Box::new(json!({ "decisionId": decision_id }))),
         }
     }
 
@@ -148,7 +150,7 @@ impl RpcError {
         Self {
             code,
             message: message.to_owned(),
-            data: Some(json!({ "retryAfterMs": retry_after_ms })),
+            data: Some(Box::new(json!({ "retryAfterMs": retry_after_ms }))),
         }
     }
 }
@@ -164,12 +166,12 @@ impl From<Fault> for RpcError {
         Self {
             code,
             message: fault.to_string(),
-            data: Some(json!({
+            data: Some(Box::new(json!({
                 "offset": fault.offset,
                 "line": fault.line,
                 "column": fault.column,
                 "pointer": fault.pointer,
-            })),
+            }))),
         }
     }
 }

@@ -47,12 +47,12 @@ fn row_35_arguments_under_every_name_and_in_every_shape() {
         (json!({ "name": "command", "value": RM }), vec![("command", &quoted)]),
         (
             json!({ "name": "command", "value": RM, "cwd": "/" }),
-            vec![("cwd", "\"/\""), ("name", "\"command\""), ("value", &quoted)],
+            vec![("name", "\"command\""), ("value", &quoted), ("cwd", "\"/\"")],
         ),
         (json!([{ "name": "command", "text": RM }]), vec![("command", &quoted)]),
         (
             json!([{ "name": "command", "value": "ls", "text": RM }]),
-            vec![("command", &quoted), ("command", "\"ls\"")],
+            vec![("command", "\"ls\""), ("command", &quoted)],
         ),
         (json!([RM]), vec![("", &quoted)]),
         (json!(RM), vec![("", &quoted)]),
