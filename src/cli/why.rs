@@ -8,6 +8,7 @@ use super::records::{Colours, Records, RecordsArgument, agent_of, by_weight, out
 use super::{Ended, printable};
 use crate::audit::{KeptRecord, Query};
 use crate::model::WITHHELD;
+use crate::policy::CONDITION_FAMILY;
 
 /// Explain one decision: what happened, what was seen, and what would let it through.
 ///
@@ -231,6 +232,14 @@ fn ways(record: &KeptRecord) -> Vec<String> {
         if !rules.contains(&finding.rule.as_str()) {
             rules.push(&finding.rule);
         }
+    }
+    let conditions: Vec<&str> = rules
+        .extract_if(.., |rule| rule.split('.').next() == Some(CONDITION_FAMILY))
+        .collect();
+    if !conditions.is_empty() {
+        ways.push(format!(
+            "in the policy, the conditions {conditions:?} in `[conditions]`, or `[[modes]]` with `mode = \"observe\"` and `rules = {conditions:?}`"
+        ));
     }
     if !rules.is_empty() {
         ways.push(format!(

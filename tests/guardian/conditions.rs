@@ -3,6 +3,7 @@
 use assert_cmd::Command;
 use serde_json::{Value, json};
 
+use crate::program::Program;
 use crate::support::{Reply, ScriptedJudge, TestGuardian, context, policy_file, tool_call, tool_result, user_message};
 
 const CEDAR: &str = r#"
@@ -209,6 +210,25 @@ fn run(folder: &std::path::Path, arguments: &[&str]) -> (i32, String, String) {
         .unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
     (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn why_names_the_condition_and_what_would_let_the_step_happen() {
+    let home = tempfile::tempdir().unwrap();
+    let (file, to) = (home.path().join("p.toml"), home.path().join("audit.jsonl"));
+    std::fs::write(&file, policy(CEDAR)).unwrap();
+    let program = Program::start(&format!(
+        "policy = {file:?}\n[audit]\nto = {to:?}\non_failure = \"refuse\"\n"
+    ));
+    let (_, reply) = program.post(&tool_call("calc.add", "a", &json!(1)));
+    let id = reply["result"]["data"]["decisionId"].as_str().unwrap();
+    let (code, why, error) = run(program.folder.path(), &["why", id, "--config", "guardian.toml"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(
+        why.contains("the conditions [\"condition.no_calculator\"] in `[conditions]`"),
+        "{why}"
+    );
+    assert!(!why.contains("[[treatments]]"), "{why}");
 }
 
 #[test]
