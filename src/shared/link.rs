@@ -210,7 +210,7 @@ impl Link {
     ///
     /// # Errors
     ///
-    /// [`Away`], at once where the link has been broken for longer, and [`SOON`] after the configured time otherwise.
+    /// [`Away`], at once where the link has been broken for longer, and a tenth of a second after the configured time otherwise.
     pub async fn run_again<T: FromRedisValue>(&self, call: &ScriptInvocation<'_>) -> Result<T, Away> {
         let until = tokio::time::Instant::now() + self.inner.settings.timeout + SOON;
         if let Ok(answer) = self.run(call).await {
