@@ -60,11 +60,12 @@ const LONG_RUN_TECHNICAL: usize = 40;
 const SPELLED: usize = 10;
 /// Pieces between blanks that consist of signs alone, in a row.
 const SIGN_PIECES: usize = 8;
-/// Rows of one sign each, one after the other with no letter between them. JSON has nine.
+/// Rows of one sign each, one after the other with no letter between them, that stand for letters.
 const SIGN_ROWS: usize = 14;
-/// Bytes of a text that were not read, where they are one in so many of its letters.
-const STRANGE: usize = 12;
-const STRANGE_SHARE: usize = 4;
+/// Bytes in unknown words and tokens from which on their share of a text counts.
+const MIN_UNREAD: usize = 12;
+/// A text was read in part if more than one byte in so many, of all in words and tokens, was not read.
+const UNREAD_SHARE: usize = 4;
 /// Pictures and other symbols of one text.
 const SYMBOLS: usize = 24;
 
@@ -83,18 +84,16 @@ impl StepContext<'_> {
                 .step
                 .content(passage.content)
                 .map_or("", |content| content.text.as_str());
-            let signs = || passage.own.then(|| signs(text)).flatten().filter(counts);
-            let strange = unknown_words(passage).filter(counts).or_else(signs);
-            let mostly = || {
-                let speaks = looks_inside && passage.own && matches!(passage.voice, Voice::User | Voice::Outside);
-                (speaks && is_half_read(text, &passage.words)).then_some(Unread::Words)
-            };
-            let strange = strange.or_else(|| mostly().filter(counts));
-            let inside = || match passage.voice {
-                Voice::User | Voice::Outside if looks_inside && passage.own => technical(text, &passage.words),
-                Voice::User | Voice::Outside | Voice::Agent | Voice::Thought | Voice::Argument => None,
-            };
-            strange.or_else(|| inside().filter(counts))
+            // What a user says in this step, or somebody outside.
+            let heard = looks_inside && passage.own && matches!(passage.voice, Voice::User | Voice::Outside);
+            let signs = || passage.own.then(|| signs(text)).flatten();
+            let in_part = || (heard && is_read_in_part(text, &passage.words)).then_some(Unread::Words);
+            let inside = || heard.then(|| technical(text, &passage.words)).flatten();
+            unknown_words(passage)
+                .filter(counts)
+                .or_else(|| signs().filter(counts))
+                .or_else(|| in_part().filter(counts))
+                .or_else(|| inside().filter(counts))
         })
     }
 }
@@ -145,8 +144,8 @@ fn unknown_words(passage: &Passage) -> Option<Unread> {
     (strange > 1 && strange * FEW > words).then_some(Unread::Words)
 }
 
-/// Whether a good part of a text stands in words that are unknown, or in tokens that are no ids, wherever in it they stand.
-fn is_half_read(text: &str, words: &[Token]) -> bool {
+/// Whether a large share of a text is unknown words, or tokens that are no ids, wherever they stand.
+fn is_read_in_part(text: &str, words: &[Token]) -> bool {
     let (mut read, mut unread) = (0, 0);
     for word in words {
         let is_id = || {
@@ -160,7 +159,7 @@ fn is_half_read(text: &str, words: &[Token]) -> bool {
             Shape::Number => {}
         }
     }
-    unread >= STRANGE && unread * STRANGE_SHARE > read + unread
+    unread >= MIN_UNREAD && unread * UNREAD_SHARE > read + unread
 }
 
 /// Whether a word is a single letter, as in words that are written letter by letter; `a` and `I` are words.

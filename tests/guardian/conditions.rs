@@ -1,8 +1,8 @@
 //! Conditions of a policy, from the file over a socket to the verdict and its record, and the commands that tell of them.
 
-use assert_cmd::Command;
 use serde_json::{Value, json};
 
+use crate::eval_decides::guardian as run;
 use crate::program::Program;
 use crate::support::{Reply, ScriptedJudge, TestGuardian, context, policy_file, tool_call, tool_result, user_message};
 
@@ -198,18 +198,6 @@ async fn no_table_of_the_policy_takes_a_condition_back_but_observing_it() {
         "deny",
         "{observed:?}"
     );
-}
-
-fn run(folder: &std::path::Path, arguments: &[&str]) -> (i32, String, String) {
-    let mut command = Command::cargo_bin("guardian").unwrap();
-    let output = command
-        .current_dir(folder)
-        .env_remove("GUARDIAN_CONFIG")
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
 #[test]

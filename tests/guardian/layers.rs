@@ -1,9 +1,9 @@
 //! Policies in layers: what differs for a team and an agent, from the file to the verdict, and the commands that tell of it.
 
-use assert_cmd::Command;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use crate::eval_decides::guardian as run;
 use crate::support::{Reply, TestGuardian, tool_call, user_message};
 
 const DESK: &str = "desk-key-0123456789";
@@ -105,18 +105,6 @@ async fn the_key_chooses_the_team_and_a_believed_id_the_agent() {
         assert_eq!(guardian.post_as(DESK, &mail).await.decision(), "allow");
         assert_eq!(guardian.post_as(PAYMENTS, &mail).await.decision(), "deny");
     }
-}
-
-fn run(folder: &std::path::Path, arguments: &[&str]) -> (i32, String, String) {
-    let mut command = Command::cargo_bin("guardian").unwrap();
-    let output = command
-        .current_dir(folder)
-        .env_remove("GUARDIAN_CONFIG")
-        .args(arguments)
-        .output()
-        .unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
 #[test]
