@@ -17,7 +17,7 @@ use aos_guardian::config::ConfigFile;
 use aos_guardian::model::{Caller, OrganisationId, Outcome, Step, Withheld};
 use aos_guardian::pipeline::Guardian;
 use aos_guardian::policy::Policy;
-use aos_guardian::session::{Identity, LocalSessions, Memory, Nameless, Settings, Settled, Standing};
+use aos_guardian::session::{Authentication, Identity, LocalSessions, Memory, Nameless, Settings, Settled};
 use aos_guardian::wire::{self, Limits};
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
@@ -90,7 +90,7 @@ fn caller() -> Caller {
 
 async fn live(memory: &Memory, step: &Step, policy: &Policy) {
     let recalled = memory
-        .see(&caller(), Standing::Authenticated, step)
+        .see(&caller(), Authentication::Authenticated, step)
         .await
         .expect("a store in this process");
     let settled = Settled {

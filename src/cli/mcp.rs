@@ -7,7 +7,7 @@ use similar::TextDiff;
 
 use super::output::say;
 use super::{Ended, alone, printable};
-use crate::gateway::{PinnedTool, Pins, Standing};
+use crate::gateway::{PinStatus, PinnedTool, Pins};
 
 /// Look at the tools that guarded MCP servers offered, and approve them.
 ///
@@ -91,7 +91,7 @@ fn list(pins: &Pins, only: Option<&str>) -> anyhow::Result<Ended> {
             rows.push([
                 printable(server),
                 printable(name),
-                known.standing(server, name).as_str().to_owned(),
+                known.status(server, name).as_str().to_owned(),
                 shortened(&printable(words.unwrap_or_default())),
             ]);
         }
@@ -105,8 +105,8 @@ fn list(pins: &Pins, only: Option<&str>) -> anyhow::Result<Ended> {
         widths.map(|text| text.chars().count()).max().unwrap_or_default()
     };
     let (first, second, third) = (width(0), width(1), width(2));
-    for [server, tool, standing, words] in &rows {
-        let line = format!("{server:first$}  {tool:second$}  {standing:third$}  {words}");
+    for [server, tool, status, words] in &rows {
+        let line = format!("{server:first$}  {tool:second$}  {status:third$}  {words}");
         say!("{}", line.trim_end());
     }
     Ok(Ended::Done)
@@ -121,7 +121,7 @@ fn diff(pins: &Pins, only: Option<&str>) -> anyhow::Result<Ended> {
         .filter(|(server, _)| only.is_none_or(|only| only == *server))
     {
         for (name, tool) in tools {
-            if known.standing(server, name) == Standing::Changed {
+            if known.status(server, name) == PinStatus::Changed {
                 some = true;
                 say!(
                     "{}",

@@ -52,8 +52,8 @@ pub(super) enum Command {
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
         /// Where the text stands.
-        #[arg(long, value_enum, default_value_t = Standing::ToolResult)]
-        r#as: Standing,
+        #[arg(long, value_enum, default_value_t = TextPlace::ToolResult)]
+        r#as: TextPlace,
         /// The tool, for an argument.
         #[arg(long, default_value = "bash")]
         tool: String,
@@ -68,7 +68,7 @@ pub(super) enum Command {
 
 /// Where a tested text stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Standing {
+pub(super) enum TextPlace {
     /// A message of the user.
     User,
     /// An answer of the agent.
@@ -314,29 +314,29 @@ fn test(prefilters: &Prefilters, policy: &Policy, called: &str, step: &Step) -> 
 }
 
 /// A request with this text in it, decoded as every request is.
-fn step(text: &str, standing: Standing, tool: &str, argument: &str) -> anyhow::Result<std::sync::Arc<Step>> {
+fn step(text: &str, place: TextPlace, tool: &str, argument: &str) -> anyhow::Result<std::sync::Arc<Step>> {
     let message = |role: &str| {
         (
             "steps/message",
             json!({"message": {"role": role, "content": [{"kind": "text", "text": text}]}}),
         )
     };
-    let (method, mut params) = match standing {
-        Standing::User => message("user"),
-        Standing::Agent => message("agent"),
-        Standing::Argument => (
+    let (method, mut params) = match place {
+        TextPlace::User => message("user"),
+        TextPlace::Agent => message("agent"),
+        TextPlace::Argument => (
             "steps/toolCallRequest",
             json!({"toolCallRequest": {"executionId": "e", "toolId": tool, "inputs": [{"name": argument, "value": text}]}}),
         ),
-        Standing::ToolResult => (
+        TextPlace::ToolResult => (
             "steps/toolCallResult",
             json!({"executionId": "e", "result": {"outputs": [{"kind": "text", "text": text}]}}),
         ),
-        Standing::Document => (
+        TextPlace::Document => (
             "steps/knowledgeRetrieval",
             json!({"knowledgeStep": {"query": "", "results": [{"id": "d", "content": text}]}}),
         ),
-        Standing::Memory => ("steps/memoryContextRetrieval", json!({"memory": [text]})),
+        TextPlace::Memory => ("steps/memoryContextRetrieval", json!({"memory": [text]})),
     };
     if let Some(params) = params.as_object_mut() {
         params.insert("context".to_owned(), json!({"agent": {"id": "test"}}));

@@ -81,7 +81,7 @@ pub use addresses::Callable;
 pub use credentials::ClientCredentials;
 pub use error::GatewayError;
 pub use listen::{Gateways, Own, Reload, Renewed};
-pub use mcp::{Bridge, Decider, Known, Line, Lines, MAX_LINE, PinnedTool, Pins, PinsError, Side, Standing};
+pub use mcp::{Bridge, Decider, Known, Line, Lines, MAX_LINE, PinStatus, PinnedTool, Pins, PinsError, Side};
 pub use probe::probe;
 pub use protocols::PROTOCOLS;
 pub use settings::{ClientAuth, Direction, Listen, OnDeny, Protocol, RemoteGuardian, Settings, StreamMode};

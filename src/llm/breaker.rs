@@ -117,7 +117,7 @@ impl Breaker {
         Some(Pass {
             breaker: self,
             errand,
-            standing: Standing::Pending,
+            recorded: false,
         })
     }
 
@@ -166,26 +166,20 @@ enum Errand {
 pub(super) struct Pass<'a> {
     breaker: &'a Breaker,
     errand: Errand,
-    standing: Standing,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    Pending,
-    Recorded,
+    recorded: bool,
 }
 
 impl Pass<'_> {
     /// What the call showed.
     pub(super) fn record(mut self, sign: Sign) {
-        self.standing = Standing::Recorded;
+        self.recorded = true;
         self.breaker.record(self.errand, sign);
     }
 }
 
 impl Drop for Pass<'_> {
     fn drop(&mut self) {
-        if self.standing == Standing::Pending {
+        if !self.recorded {
             self.breaker.record(self.errand, Sign::Nothing);
         }
     }

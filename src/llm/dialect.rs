@@ -75,7 +75,7 @@ enum Choice {
 
 /// How sure we are of what is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Certainty {
     /// Nothing has worked yet, or not for a long time.
     Guess,
     /// It has worked.
@@ -92,7 +92,7 @@ pub(super) struct Memory {
 #[derive(Debug)]
 struct Known {
     dialect: Dialect,
-    standing: Standing,
+    certainty: Certainty,
     /// A looser dialect that is used for a while.
     detour: Option<Detour>,
     /// How often in a row the dialect was refused and a looser one worked.
@@ -125,7 +125,7 @@ impl Memory {
             choice,
             known: Mutex::new(Known {
                 dialect,
-                standing: Standing::Guess,
+                certainty: Certainty::Guess,
                 detour: None,
                 slips: 0,
                 odd_refusals: 0,
@@ -134,7 +134,7 @@ impl Memory {
     }
 
     /// What to begin with.
-    pub(super) fn recall(&self) -> (Dialect, Standing) {
+    pub(super) fn recall(&self) -> (Dialect, Certainty) {
         self.lock().recall(Instant::now())
     }
 
@@ -154,7 +154,7 @@ impl Memory {
     }
 
     /// The dialect to try after the endpoint refused this one; `None` when there is none left.
-    pub(super) fn after(&self, refused: Dialect, complaint: Complaint, standing: Standing) -> Option<Dialect> {
+    pub(super) fn after(&self, refused: Dialect, complaint: Complaint, certainty: Certainty) -> Option<Dialect> {
         match complaint {
             Complaint::ResponseFormat => self.looser(refused),
             Complaint::TokenLimit => (refused.token_limit == TokenLimit::MaxTokens).then_some(Dialect {
@@ -166,9 +166,9 @@ impl Memory {
                 ..refused
             }),
             // Older endpoints refuse what they do not know without naming it.
-            Complaint::Unspecified => match standing {
-                Standing::Guess => self.looser(refused),
-                Standing::Settled => None,
+            Complaint::Unspecified => match certainty {
+                Certainty::Guess => self.looser(refused),
+                Certainty::Settled => None,
             },
         }
     }
@@ -184,28 +184,28 @@ impl Memory {
 }
 
 impl Known {
-    fn recall(&self, now: Instant) -> (Dialect, Standing) {
+    fn recall(&self, now: Instant) -> (Dialect, Certainty) {
         match self.detour {
-            Some(detour) if now < detour.until => (detour.dialect, Standing::Settled),
-            Some(_) | None => (self.dialect, self.standing),
+            Some(detour) if now < detour.until => (detour.dialect, Certainty::Settled),
+            Some(_) | None => (self.dialect, self.certainty),
         }
     }
 
     fn learn(&mut self, now: Instant, began: Dialect, worked: Dialect, reason: Option<Complaint>) {
         self.odd_refusals = 0;
-        if self.standing == Standing::Guess && reason != Some(Complaint::Unspecified) {
+        if self.certainty == Certainty::Guess && reason != Some(Complaint::Unspecified) {
             self.dialect = worked;
-            self.standing = Standing::Settled;
+            self.certainty = Certainty::Settled;
             self.detour = None;
             self.slips = 0;
         } else if worked == self.dialect {
-            self.standing = Standing::Settled;
+            self.certainty = Certainty::Settled;
             self.detour = None;
             self.slips = 0;
         } else if began == self.dialect {
             self.slips += 1;
             // What nobody gave a reason for is not worth asking for twice.
-            if self.slips >= SLIPS || self.standing == Standing::Guess {
+            if self.slips >= SLIPS || self.certainty == Certainty::Guess {
                 let lasts = self.detour.map_or(FIRST_WHILE, |detour| detour.lasts.saturating_mul(2));
                 let lasts = lasts.min(MAX_WHILE);
                 self.detour = Some(Detour {
@@ -221,7 +221,7 @@ impl Known {
         self.odd_refusals += 1;
         if self.odd_refusals >= ODD_REFUSALS {
             self.odd_refusals = 0;
-            self.standing = Standing::Guess;
+            self.certainty = Certainty::Guess;
             self.detour = None;
         }
     }
@@ -254,10 +254,10 @@ mod tests {
     #[test]
     fn what_an_endpoint_clearly_says_is_settled_with_the_first_success() {
         let mut known = known();
-        let (strict, standing) = known.recall(at(0));
-        assert_eq!((strict.format, standing), (Format::JsonSchema, Standing::Guess));
+        let (strict, certainty) = known.recall(at(0));
+        assert_eq!((strict.format, certainty), (Format::JsonSchema, Certainty::Guess));
         known.learn(at(0), strict, object(strict), FORMAT);
-        assert_eq!(known.recall(at(1_000_000)), (object(strict), Standing::Settled));
+        assert_eq!(known.recall(at(1_000_000)), (object(strict), Certainty::Settled));
     }
 
     #[test]
@@ -267,7 +267,7 @@ mod tests {
         known.learn(at(0), strict, strict, None);
         for _ in 0..10 {
             known.learn(at(0), strict, object(strict), FORMAT);
-            assert_eq!(known.recall(at(0)), (strict, Standing::Settled));
+            assert_eq!(known.recall(at(0)), (strict, Certainty::Settled));
             known.learn(at(0), strict, strict, None);
         }
     }
@@ -290,7 +290,7 @@ mod tests {
         let later = at(20_000);
         assert_eq!(known.recall(later).0, strict);
         known.learn(later, strict, strict, None);
-        assert_eq!(known.recall(later), (strict, Standing::Settled));
+        assert_eq!(known.recall(later), (strict, Certainty::Settled));
     }
 
     #[test]
@@ -298,10 +298,10 @@ mod tests {
         let mut known = known();
         let (strict, _) = known.recall(at(0));
         known.learn(at(0), strict, object(strict), Some(Complaint::Unspecified));
-        assert_eq!(known.recall(at(59)), (object(strict), Standing::Settled));
-        assert_eq!(known.recall(at(61)), (strict, Standing::Guess));
+        assert_eq!(known.recall(at(59)), (object(strict), Certainty::Settled));
+        assert_eq!(known.recall(at(61)), (strict, Certainty::Guess));
         known.learn(at(61), strict, strict, None);
-        assert_eq!(known.recall(at(61)), (strict, Standing::Settled));
+        assert_eq!(known.recall(at(61)), (strict, Certainty::Settled));
     }
 
     #[test]
@@ -315,27 +315,27 @@ mod tests {
         known.learn(at(0), strict, strict, None);
         for _ in 1..ODD_REFUSALS {
             known.refused();
-            assert_eq!(known.recall(at(0)).1, Standing::Settled, "a success in between");
+            assert_eq!(known.recall(at(0)).1, Certainty::Settled, "a success in between");
         }
         known.refused();
-        assert_eq!(known.recall(at(0)), (strict, Standing::Guess));
+        assert_eq!(known.recall(at(0)), (strict, Certainty::Guess));
     }
 
     #[test]
     fn an_unspecified_refusal_is_taken_for_one_of_the_format_only_as_long_as_we_guess() {
         let memory = Memory::new(StructuredOutput::Auto);
         let (first, _) = memory.recall();
-        assert_eq!(memory.after(first, Complaint::Unspecified, Standing::Settled), None);
-        assert!(memory.after(first, Complaint::Unspecified, Standing::Guess).is_some());
+        assert_eq!(memory.after(first, Complaint::Unspecified, Certainty::Settled), None);
+        assert!(memory.after(first, Complaint::Unspecified, Certainty::Guess).is_some());
     }
 
     #[test]
     fn a_configured_format_is_kept_whatever_the_endpoint_says() {
         let memory = Memory::new(StructuredOutput::JsonObject);
-        let (first, standing) = memory.recall();
-        assert_eq!(memory.after(first, Complaint::ResponseFormat, standing), None);
-        assert_eq!(memory.after(first, Complaint::Unspecified, standing), None);
-        assert!(memory.after(first, Complaint::Temperature, standing).is_some());
+        let (first, certainty) = memory.recall();
+        assert_eq!(memory.after(first, Complaint::ResponseFormat, certainty), None);
+        assert_eq!(memory.after(first, Complaint::Unspecified, certainty), None);
+        assert!(memory.after(first, Complaint::Temperature, certainty).is_some());
     }
 
     #[test]
@@ -350,7 +350,7 @@ mod tests {
             let mut dialect = Some(memory.recall().0);
             let mut steps = 0;
             while let Some(refused) = dialect {
-                dialect = memory.after(refused, complaint, Standing::Guess);
+                dialect = memory.after(refused, complaint, Certainty::Guess);
                 steps += 1;
                 assert!(steps <= 3, "{complaint:?}");
             }

@@ -43,7 +43,7 @@ pub use step::{
 pub use suspicion::Suspicion;
 pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{
-    Authorization, Decision, Diagnostic, Enforcement, Judging, Moved, Observed, Opinion, Risk, Source, Stage, Standing,
-    Verdict,
+    Authorization, Decision, Diagnostic, Enforcement, Judging, Moved, Observed, Opinion, OpinionUse, Risk, Source,
+    Stage, Verdict,
 };
 pub use withheld::{Clean, NOTHING_WITHHELD, WITHHELD, Withheld};

@@ -201,7 +201,7 @@ pub struct Opinion {
     /// What follows from it: `allow`, `deny` or `unsure`.
     pub leaning: &'static str,
     /// Whether that was applied, only recorded, or checked by asking a judge all the same.
-    pub standing: Standing,
+    pub standing: OpinionUse,
     /// The version of the scorer's model.
     pub model: String,
     /// Why the step may not be allowed for so low a probability; looked for only where it is low enough.
@@ -212,7 +212,7 @@ pub struct Opinion {
 
 named_enum! {
     /// What was made of a leaning.
-    Standing {
+    OpinionUse {
         /// It was applied where it settles anything.
         Applied = "applied",
         /// A judge was asked all the same, to compare.

@@ -7,7 +7,7 @@ use super::examiner::{Examiner, Learner};
 use super::screen::Screened;
 use crate::learning::{Count, Learning, Verdicted};
 use crate::local::{MayAllow, Score, Scored, ScorerDecision, Slots, TrainingFeatures, shape};
-use crate::model::{Decision, ReasonCode, Severity, Source, Stage, Standing, Step, Verdict};
+use crate::model::{Decision, OpinionUse, ReasonCode, Severity, Source, Stage, Step, Verdict};
 
 /// The longest name of a tool, and the longest list of arguments, that is kept.
 const MAX_NAME: usize = 120;
@@ -93,7 +93,7 @@ impl Examiner {
             .cleared
             .local_opinion
             .as_ref()
-            .and_then(|local| (local.opinion.standing == Standing::Audited).then(|| local.opinion.model.clone()));
+            .and_then(|local| (local.opinion.standing == OpinionUse::Audited).then(|| local.opinion.model.clone()));
         learning.verdict(&self.organisation.id, verdict);
     }
 

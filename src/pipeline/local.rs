@@ -10,7 +10,7 @@ use super::screen::Screened;
 use crate::local::{
     GroundKind, MayAllow, Mode, Score, Scored, ScorerDecision, StepRole, TrainingFeatures, Unread, Vocabulary,
 };
-use crate::model::{Confidence, Finding, Moved, Opinion, ReasonCode, Severity, Standing, Step, Treatment, View};
+use crate::model::{Confidence, Finding, Moved, Opinion, OpinionUse, ReasonCode, Severity, Step, Treatment, View};
 use crate::policy::Thresholds;
 use crate::prefilter::Usual;
 use crate::session::{SessionSnapshot, Snapshot};
@@ -97,9 +97,11 @@ impl Examiner {
         }
         let is_drawn = || own_is_drawn.unwrap_or_else(|| self.is_drawn(scorer.audit_share));
         let standing = match mode {
-            Mode::Shadow | Mode::Off => Standing::Shadow,
-            Mode::On if beside == Beside::Model && leaning == ScorerDecision::Allow && is_drawn() => Standing::Audited,
-            Mode::On => Standing::Applied,
+            Mode::Shadow | Mode::Off => OpinionUse::Shadow,
+            Mode::On if beside == Beside::Model && leaning == ScorerDecision::Allow && is_drawn() => {
+                OpinionUse::Audited
+            }
+            Mode::On => OpinionUse::Applied,
         };
         metrics::counter!(names::LOCAL_JUDGE, "leaning" => leaning.as_str(), "standing" => standing.as_str())
             .increment(1);
@@ -174,7 +176,7 @@ impl Examiner {
 fn opinion(
     score: &Score,
     leaning: ScorerDecision,
-    standing: Standing,
+    standing: OpinionUse,
     model: &str,
     step: &Step,
     findings: &[Finding],

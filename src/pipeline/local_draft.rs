@@ -4,24 +4,26 @@ use super::draft::{Draft, message};
 use super::local_opinion::{HINT, LocalOpinion};
 use super::mask::Cleared;
 use crate::local::ScorerDecision;
-use crate::model::{Decision, Finding, Kind, ReasonCode, Severity, Source, Standing, Suspicion};
+use crate::model::{Decision, Finding, Kind, OpinionUse, ReasonCode, Severity, Source, Suspicion};
 use crate::telemetry::names;
 
 impl LocalOpinion {
     /// The draft that settles the step although a model could be asked: only ever an allow.
     pub(super) fn settles(&self, cleared: &Cleared) -> Option<Draft> {
-        let applied = self.opinion.standing == Standing::Applied;
+        let applied = self.opinion.standing == OpinionUse::Applied;
         (applied && self.leaning == ScorerDecision::Allow).then(|| self.draft(Decision::Allow, cleared))
     }
 
     /// The draft where no model can be asked, or where none answered.
     pub(super) fn alone(&self, cleared: &Cleared) -> Option<Draft> {
         match (self.opinion.standing, self.leaning) {
-            (Standing::Shadow, _) | (_, ScorerDecision::Unsure) => None,
-            (Standing::Applied | Standing::Audited, ScorerDecision::Allow) => {
+            (OpinionUse::Shadow, _) | (_, ScorerDecision::Unsure) => None,
+            (OpinionUse::Applied | OpinionUse::Audited, ScorerDecision::Allow) => {
                 Some(self.draft(Decision::Allow, cleared))
             }
-            (Standing::Applied | Standing::Audited, ScorerDecision::Deny) => Some(self.draft(Decision::Deny, cleared)),
+            (OpinionUse::Applied | OpinionUse::Audited, ScorerDecision::Deny) => {
+                Some(self.draft(Decision::Deny, cleared))
+            }
         }
     }
 

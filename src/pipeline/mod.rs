@@ -69,7 +69,7 @@ pub use session_update::SessionUpdate;
 pub use trust::{JudgeCheck, Trust};
 
 pub use crate::audit::Recorded;
-pub use crate::shared::Standing;
+pub use crate::shared::LinkState;
 
 use draft::Draft;
 use examine::{Examined, Finished};

@@ -3,7 +3,7 @@
 use super::step_slot::StepSlot;
 use super::{Admitted, Guardian};
 use crate::model::{Caller, Diagnostic, Step};
-use crate::session::{Keys, SessionKey, Snapshot, Standing, StoreFailure};
+use crate::session::{Authentication, Keys, SessionKey, Snapshot, StoreFailure};
 
 /// Steps of one line are decided one after the other, each in the light of those before it: they belong to one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,9 +17,9 @@ impl Guardian {
 
     fn keys(&self, caller: &Caller, step: &Step) -> Option<Keys> {
         let standing = if *caller == Self::local_caller() {
-            Standing::Anonymous
+            Authentication::Anonymous
         } else {
-            Standing::Authenticated
+            Authentication::Authenticated
         };
         Some(self.sessions.as_ref()?.keys(caller, standing, step))
     }

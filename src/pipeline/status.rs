@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Guardian, Standing};
+use super::{Guardian, LinkState};
 use crate::audit::{Change, Watcher};
 use crate::judge::Judge;
 use crate::llm::BreakerState;
@@ -49,7 +49,7 @@ impl Guardian {
     }
 
     /// How it stands with shared state; `None` where none is configured.
-    pub fn shared_state(&self) -> Option<Standing> {
+    pub fn shared_state(&self) -> Option<LinkState> {
         self.shared.as_ref().map(|link| link.standing().borrow().clone())
     }
 

@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 
 use super::{Authentication, Shared};
-use crate::pipeline::{Standing, Trust};
+use crate::pipeline::{LinkState, Trust};
 
 /// `GET /healthz`: the process answers.
 pub(super) async fn alive() -> &'static str {
@@ -82,8 +82,8 @@ fn observing(shared: &Shared) -> String {
 fn shared_state(shared: &Shared) -> String {
     match shared.guardian.shared_state() {
         None => String::new(),
-        Some(Standing::Answers) => "shared state: answers\n".to_owned(),
-        Some(Standing::Away { why }) => format!("shared state: away, this node goes on by itself: {why}\n"),
+        Some(LinkState::Answers) => "shared state: answers\n".to_owned(),
+        Some(LinkState::Away { why }) => format!("shared state: away, this node goes on by itself: {why}\n"),
     }
 }
 

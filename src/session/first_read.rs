@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::facts::{Instruction, SessionFacts};
 use super::source_text::KeptText;
 use super::taint::{
-    EchoKind, Provenance, Standing, TaintHit, ValueKind, find_passage, find_value, find_words, plain, stem,
+    EchoKind, Provenance, TaintHit, UserRelation, ValueKind, find_passage, find_value, find_words, plain, stem,
 };
 use crate::model::{Confidence, FirstRead, Origin, Place, Reappears, Step, head};
 
@@ -71,13 +71,13 @@ fn tells(echo: &TaintHit) -> bool {
         EchoKind::Value(ValueKind::Number | ValueKind::Name) => echo.instructed,
         EchoKind::Value(_) | EchoKind::Passage => true,
     };
-    telling && echo.standing != Standing::User
+    telling && echo.relation != UserRelation::User
 }
 
 /// What tells most: out of an instruction, then to where something goes, then passages.
 fn weight(echo: &TaintHit) -> (bool, bool, bool) {
     let destination = matches!(echo.kind, EchoKind::Value(kind) if kind.is_destination());
-    (echo.instructed, destination, echo.standing == Standing::Stranger)
+    (echo.instructed, destination, echo.relation == UserRelation::Stranger)
 }
 
 /// What stands in the step.

@@ -108,7 +108,9 @@ impl Recalled {
     /// The memories that a step stores out of texts that were read before from places without authority.
     fn tainted_memories(&self, step: &Step) -> Vec<TaintedMemory> {
         let echoes = self.past.facts().taint().look(step);
-        let foreign = echoes.iter().filter(|echo| echo.standing == taint::Standing::Stranger);
+        let foreign = echoes
+            .iter()
+            .filter(|echo| echo.relation == taint::UserRelation::Stranger);
         let mut memories = Vec::new();
         let mut told = None;
         for echo in foreign {
@@ -160,10 +162,10 @@ impl Memory {
     }
 
     /// The session and the agent of a step. Whoever stands for nobody in particular has no session but those that steps name.
-    pub fn keys(&self, caller: &Caller, standing: Standing, step: &Step) -> Keys {
+    pub fn keys(&self, caller: &Caller, standing: Authentication, step: &Step) -> Keys {
         let nameless = match standing {
-            Standing::Authenticated => self.nameless,
-            Standing::Anonymous => Nameless::Alone,
+            Authentication::Authenticated => self.nameless,
+            Authentication::Anonymous => Nameless::Alone,
         };
         Keys::of(caller, step, nameless)
     }
@@ -210,7 +212,7 @@ impl Memory {
     /// # Errors
     ///
     /// When the store does not answer.
-    pub async fn see(&self, caller: &Caller, standing: Standing, step: &Step) -> Result<Recalled, StoreFailure> {
+    pub async fn see(&self, caller: &Caller, standing: Authentication, step: &Step) -> Result<Recalled, StoreFailure> {
         let keys = self.keys(caller, standing, step);
         if let Some(earlier_updates) = self.earlier_updates(&keys) {
             earlier_updates.wait().await;
@@ -236,7 +238,7 @@ impl Memory {
 
 /// Whether a credential says who is calling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum Authentication {
     /// It does.
     Authenticated,
     /// There are no credentials: anybody may be calling.

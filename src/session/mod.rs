@@ -59,7 +59,7 @@ pub use data_file_error::DataFileError;
 pub use effects::{Effects, InstructionSpan};
 pub use facts::{Called, End, Instruction, SessionFacts, Written};
 pub use key::{AgentKey, Keys, Nameless, Owner, SessionKey};
-pub use memory::{Memory, Recalled, Snapshot, Standing};
+pub use memory::{Authentication, Memory, Recalled, Snapshot};
 pub use pending_updates::{EarlierUpdates, PendingUpdate};
 pub use persistence::{KeptError, KeptSessions};
 pub use shared::SharedSessions;

@@ -69,7 +69,10 @@ fn memory(settings: Settings) -> (Arc<LocalSessions>, Memory) {
 }
 
 pub(super) async fn live(memory: &Memory, step: &Step, outcome: Outcome) {
-    let recalled = memory.see(&caller(), Standing::Authenticated, step).await.unwrap();
+    let recalled = memory
+        .see(&caller(), Authentication::Authenticated, step)
+        .await
+        .unwrap();
     memory
         .remember(&recalled, record(&recalled, step, outcome))
         .await
@@ -77,7 +80,10 @@ pub(super) async fn live(memory: &Memory, step: &Step, outcome: Outcome) {
 }
 
 pub(super) async fn past_of(memory: &Memory, step: &Step) -> Arc<SessionSnapshot> {
-    let recalled = memory.see(&caller(), Standing::Authenticated, step).await.unwrap();
+    let recalled = memory
+        .see(&caller(), Authentication::Authenticated, step)
+        .await
+        .unwrap();
     Arc::clone(recalled.past())
 }
 
@@ -291,7 +297,7 @@ async fn no_organisation_drives_out_what_is_remembered_of_another() {
             id: Some(AgentId::new(format!("agent-{n}"))),
             ..Agent::default()
         });
-        let recalled = memory.see(&loud, Standing::Authenticated, &step).await.unwrap();
+        let recalled = memory.see(&loud, Authentication::Authenticated, &step).await.unwrap();
         memory
             .remember(&recalled, record(&recalled, &step, Outcome::Allowed))
             .await
@@ -361,7 +367,7 @@ async fn a_borrowed_session_id_gains_nothing() {
         name: "key-2".to_owned(),
         ..caller()
     };
-    let recalled = memory.see(&eve, Standing::Authenticated, &step).await.unwrap();
+    let recalled = memory.see(&eve, Authentication::Authenticated, &step).await.unwrap();
     assert!(recalled.past().is_empty());
     let mut as_other = step.clone();
     as_other.agent = Some(Agent {
@@ -379,13 +385,13 @@ async fn who_has_no_credential_has_no_session_but_the_one_that_is_named() {
     step.session = None;
     let caller = caller();
     let recall = |standing| memory.see(&caller, standing, &step);
-    let recalled = recall(Standing::Anonymous).await.unwrap();
+    let recalled = recall(Authentication::Anonymous).await.unwrap();
     memory
         .remember(&recalled, record(&recalled, &step, Outcome::Allowed))
         .await
         .unwrap();
-    assert!(recall(Standing::Anonymous).await.unwrap().past().is_empty());
-    let recalled = recall(Standing::Authenticated).await.unwrap();
+    assert!(recall(Authentication::Anonymous).await.unwrap().past().is_empty());
+    let recalled = recall(Authentication::Authenticated).await.unwrap();
     memory
         .remember(&recalled, record(&recalled, &step, Outcome::Allowed))
         .await
@@ -393,7 +399,7 @@ async fn who_has_no_credential_has_no_session_but_the_one_that_is_named() {
     step.contents[0].text = "another".to_owned();
     assert!(
         !memory
-            .see(&caller, Standing::Authenticated, &step)
+            .see(&caller, Authentication::Authenticated, &step)
             .await
             .unwrap()
             .past()
@@ -515,7 +521,10 @@ async fn of_other_work_under_one_credential_the_source_of_words_and_the_latest_a
     }
     let told = async |text: &str| {
         let call = message(Kind::McpRequest, Origin::ToolArguments, text);
-        let recalled = memory.see(&caller(), Standing::Authenticated, &call).await.unwrap();
+        let recalled = memory
+            .see(&caller(), Authentication::Authenticated, &call)
+            .await
+            .unwrap();
         let history = recalled.history(&call);
         let mut numbers: Vec<u32> = history.steps.iter().map(|step| step.number).collect();
         numbers.sort_unstable();

@@ -37,7 +37,7 @@ pub struct Away;
 
 /// How it stands with the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum LinkState {
     /// It answers.
     Answers,
     /// It does not; this node goes on by itself.
@@ -61,7 +61,7 @@ struct Inner {
     held: ArcSwapOption<Held>,
     /// Until when calls wait for the link that was lost last; `None` where it had not held for long.
     back_by: Mutex<Option<Instant>>,
-    standing: watch::Sender<Standing>,
+    standing: watch::Sender<LinkState>,
     broken: Notify,
     /// When the server answered again, after it had not.
     returned: Mutex<Option<Instant>>,
@@ -129,7 +129,7 @@ impl Link {
         check(address).map_err(LinkError::Address)?;
         let client = redis::Client::open(address).map_err(|error| LinkError::Address(error.kind_text()))?;
         let runtime = Handle::try_current().map_err(|_| LinkError::NoRuntime)?;
-        let away = Standing::Away {
+        let away = LinkState::Away {
             why: "not connected yet".to_owned(),
         };
         let inner = Arc::new(Inner {
@@ -233,14 +233,14 @@ impl Link {
     }
 
     /// How it stands with the server, and every change of it.
-    pub fn standing(&self) -> watch::Receiver<Standing> {
+    pub fn standing(&self) -> watch::Receiver<LinkState> {
         self.inner.standing.subscribe()
     }
 
     /// Waits until the server answers, but no longer than this.
     pub async fn answers_within(&self, time: Duration) -> bool {
         let mut standing = self.standing();
-        let answers = standing.wait_for(|standing| *standing == Standing::Answers);
+        let answers = standing.wait_for(|standing| *standing == LinkState::Answers);
         tokio::time::timeout(time, answers).await.is_ok()
     }
 
@@ -301,13 +301,13 @@ impl Inner {
             *self.back_by.lock().unwrap_or_else(PoisonError::into_inner) = back_by;
             tracing::warn!(why, "shared state does not answer: this node goes on by itself");
             metrics::counter!(names::SHARED_LOST).increment(1);
-            self.stand(Standing::Away { why });
+            self.stand(LinkState::Away { why });
             self.broken.notify_one();
         }
     }
 
-    fn stand(&self, standing: Standing) {
-        let up = standing == Standing::Answers;
+    fn stand(&self, standing: LinkState) {
+        let up = standing == LinkState::Answers;
         metrics::gauge!(names::SHARED_UP).set(f64::from(u8::from(up)));
         self.standing.send_replace(standing);
     }
@@ -351,7 +351,7 @@ async fn keep(inner: Arc<Inner>) {
                 let since = Instant::now();
                 let held = Arc::new(Held { connection, since });
                 inner.held.store(Some(Arc::clone(&held)));
-                inner.stand(Standing::Answers);
+                inner.stand(LinkState::Answers);
                 tracing::info!(nodes = inner.nodes.load(Ordering::Relaxed), "shared state answers");
                 while tokio::time::timeout(BEAT, inner.broken.notified()).await.is_err() {
                     if let Err(why) = inner.say(&mut held.connection.clone()).await {
@@ -364,7 +364,7 @@ async fn keep(inner: Arc<Inner>) {
                 }
             }
             Err(why) => {
-                let away = Standing::Away { why: why.clone() };
+                let away = LinkState::Away { why: why.clone() };
                 if *inner.standing.borrow() != away {
                     tracing::warn!(why, "shared state cannot be reached: this node goes on by itself");
                     inner.stand(away);

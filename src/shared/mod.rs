@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-pub use link::{Away, Link, Standing, check};
+pub use link::{Away, Link, LinkState, check};
 pub use values::{Kept, LocalValues, SharedValues, ValueId, Values};
 
 /// Where shared state is, and how it is written.

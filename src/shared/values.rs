@@ -11,7 +11,7 @@ use futures_util::future::{BoxFuture, ready};
 use moka::sync::Cache;
 use redis::Script;
 
-use super::{Away, Link, Standing};
+use super::{Away, Link, LinkState};
 use crate::telemetry::names;
 
 /// What a value is found by: a hash.
@@ -118,7 +118,7 @@ impl SharedValues {
         let weak = Arc::downgrade(&inner);
         let mut standing = link.standing();
         link.spawn(async move {
-            let answers = |standing: &Standing| *standing == Standing::Answers;
+            let answers = |standing: &LinkState| *standing == LinkState::Answers;
             while standing.wait_for(answers).await.is_ok() {
                 let Some(inner) = weak.upgrade() else { return };
                 inner.retell();

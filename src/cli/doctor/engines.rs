@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::Check;
 use crate::audit::{AuditDatabase, Settings};
 use crate::config::Config;
-use crate::shared::{Link, Standing};
+use crate::shared::{Link, LinkState};
 
 /// How long an engine may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -37,8 +37,8 @@ async fn redis(settings: crate::shared::Settings) -> Check {
         return Check::fine("shared state", format!("Redis answers and takes writes, in {took} ms"));
     }
     let why = match &*link.standing().borrow() {
-        Standing::Away { why } => why.clone(),
-        Standing::Answers => String::new(),
+        LinkState::Away { why } => why.clone(),
+        LinkState::Answers => String::new(),
     };
     Check::failed("shared state", format!("Redis does not answer: {why}"), next)
 }

@@ -117,20 +117,20 @@ async fn hide_unpinned(judge: &Judge<'_>, answer: &mut Json) -> Result<(), Denia
     let offered = tools.iter().filter_map(|tool| serde_json::from_str(&tool.write()).ok());
     let offered: Vec<serde_json::Value> = offered.collect();
     let noting = tokio::task::spawn_blocking(move || pinned.pins.note(&pinned.server, &offered)).await;
-    let standings = noting
+    let statuses = noting
         .map_err(|error| unknown(error.to_string()))?
         .map_err(|error| unknown(error.to_string()))?;
     let mut seen = std::collections::HashSet::new();
     tools.retain(|tool| {
         let name = tool.str_of("name").unwrap_or_default();
-        let standing = standings
+        let status = statuses
             .iter()
             .find(|(noted, _)| noted == name)
-            .map(|(_, standing)| *standing);
-        let why = match standing {
+            .map(|(_, status)| *status);
+        let why = match status {
             _ if !seen.insert(name.to_owned()) => "Two tools have this name.",
             None => "The definition of this tool cannot be compared with one that was approved.",
-            Some(standing) => match standing.hides() {
+            Some(status) => match status.hides() {
                 Some(why) => why,
                 None => return true,
             },

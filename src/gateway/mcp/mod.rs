@@ -49,7 +49,7 @@ use exchange::Call;
 use message::Message;
 
 pub use bridge::Bridge;
-pub use pins::{Known, Pins, PinsError, Standing, Tool as PinnedTool};
+pub use pins::{Known, PinStatus, Pins, PinsError, Tool as PinnedTool};
 pub use stdio::{Decider, Line, Lines, MAX_LINE, Side};
 
 /// Answers a request of a client.

@@ -55,7 +55,7 @@ pub struct Definition {
 
 /// Where a tool stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PinStatus {
     /// Nobody approved it.
     Seen,
     /// It is as it was approved.
@@ -66,25 +66,25 @@ pub enum Standing {
     Shadows,
 }
 
-impl Standing {
+impl PinStatus {
     /// The name in tables.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Standing::Seen => "seen",
-            Standing::Approved => "approved",
-            Standing::Changed => "changed: hidden",
-            Standing::Shadows => "shadows another: hidden",
+            PinStatus::Seen => "seen",
+            PinStatus::Approved => "approved",
+            PinStatus::Changed => "changed: hidden",
+            PinStatus::Shadows => "shadows another: hidden",
         }
     }
 
     /// Why an agent does not get to see a tool.
     pub(super) const fn hides(self) -> Option<&'static str> {
         match self {
-            Standing::Seen | Standing::Approved => None,
-            Standing::Changed => Some(
+            PinStatus::Seen | PinStatus::Approved => None,
+            PinStatus::Changed => Some(
                 "The definition of this tool changed since it was approved. The user can look at it with `guardian mcp diff`.",
             ),
-            Standing::Shadows => Some(
+            PinStatus::Shadows => Some(
                 "This tool has the name of an approved tool of another server. The user can look at both with `guardian mcp list`.",
             ),
         }
@@ -93,13 +93,13 @@ impl Standing {
 
 impl Known {
     /// Where a tool stands.
-    pub fn standing(&self, server: &str, name: &str) -> Standing {
+    pub fn status(&self, server: &str, name: &str) -> PinStatus {
         let tool = self.0.get(server).and_then(|tools| tools.get(name));
         match tool.and_then(|tool| Some((tool, tool.approved.as_ref()?))) {
-            Some((tool, approved)) if approved.hash == tool.offered.hash => Standing::Approved,
-            Some(_) => Standing::Changed,
-            None if self.has_twin(server, name) => Standing::Shadows,
-            None => Standing::Seen,
+            Some((tool, approved)) if approved.hash == tool.offered.hash => PinStatus::Approved,
+            Some(_) => PinStatus::Changed,
+            None if self.has_twin(server, name) => PinStatus::Shadows,
+            None => PinStatus::Seen,
         }
     }
 
@@ -211,7 +211,7 @@ impl Pins {
     }
 
     /// Notes what a server offers; says where each tool stands.
-    pub(super) fn note(&self, server: &str, offered: &[Value]) -> Result<Vec<(String, Standing)>, PinsError> {
+    pub(super) fn note(&self, server: &str, offered: &[Value]) -> Result<Vec<(String, PinStatus)>, PinsError> {
         let named = offered.iter().filter_map(|tool| {
             let name = tool.get("name")?.as_str()?;
             Some((name.to_owned(), Definition::of(tool)))
@@ -219,8 +219,8 @@ impl Pins {
         let named: Vec<(String, Definition)> = named.take(MAX_TOOLS).collect();
         self.change(|known| {
             let changes = known.note(server, &named);
-            let standing = |(name, _): &(String, Definition)| (name.clone(), known.standing(server, name));
-            Ok((named.iter().map(standing).collect(), changes))
+            let status = |(name, _): &(String, Definition)| (name.clone(), known.status(server, name));
+            Ok((named.iter().map(status).collect(), changes))
         })
     }
 
@@ -289,19 +289,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pins = Pins::new(folder.path().join("state/tools.json"));
         let tool = |name: &str, words: &str| json!({"name": name, "description": words});
-        let standing = |server: &str, tool: Value| pins.note(server, &[tool]).unwrap()[0].1;
-        assert_eq!(standing("files", tool("read_file", "Reads.")), Standing::Seen);
-        assert_eq!(standing("files", tool("read_file", "Reads a file.")), Standing::Seen);
-        assert_eq!(standing("other", tool("Read-Fi1e", "Reads.")), Standing::Seen);
+        let status = |server: &str, tool: Value| pins.note(server, &[tool]).unwrap()[0].1;
+        assert_eq!(status("files", tool("read_file", "Reads.")), PinStatus::Seen);
+        assert_eq!(status("files", tool("read_file", "Reads a file.")), PinStatus::Seen);
+        assert_eq!(status("other", tool("Read-Fi1e", "Reads.")), PinStatus::Seen);
         assert_eq!(pins.approve("files", &[]).unwrap(), ["read_file"]);
-        assert_eq!(
-            standing("files", tool("read_file", "Reads a file.")),
-            Standing::Approved
-        );
-        assert_eq!(standing("other", tool("Read-Fi1e", "Reads.")), Standing::Shadows);
-        assert_eq!(standing("files", tool("read_file", "Reads it.")), Standing::Changed);
+        assert_eq!(status("files", tool("read_file", "Reads a file.")), PinStatus::Approved);
+        assert_eq!(status("other", tool("Read-Fi1e", "Reads.")), PinStatus::Shadows);
+        assert_eq!(status("files", tool("read_file", "Reads it.")), PinStatus::Changed);
         pins.approve("files", &["read_file".to_owned()]).unwrap();
-        assert_eq!(pins.read().unwrap().standing("files", "read_file"), Standing::Approved);
+        assert_eq!(pins.read().unwrap().status("files", "read_file"), PinStatus::Approved);
         assert!(pins.approve("files", &["write".to_owned()]).is_err());
         assert!(pins.approve("nobody", &[]).is_err());
     }

@@ -30,13 +30,13 @@ pub(super) fn words() -> impl Iterator<Item = Word> {
 
 /// From the first phrase without gaps to the last, where they say enough; given where the family's keywords stand.
 pub(super) fn run_together(text: &str, seen: impl Iterator<Item = KeywordHit>) -> Option<Range<usize>> {
-    let mut standing = Standing::default();
+    let mut before = WordBefore::default();
     let (mut weight, mut span): (usize, Option<Range<usize>>) = (0, None);
     for seen in seen {
         let Some(phrase) = PHRASES.get(seen.word / SIGNS.len()) else {
             continue;
         };
-        if !standing.is_in_name(text, &seen.span) {
+        if !before.is_in_name(text, &seen.span) {
             weight += phrase.split(' ').count();
             span = Some(match span {
                 Some(span) => span.start.min(seen.span.start)..span.end.max(seen.span.end),
@@ -50,13 +50,13 @@ pub(super) fn run_together(text: &str, seen: impl Iterator<Item = KeywordHit>) -
 /// The word, up to white space, in which what is asked about stands: read once from its beginning, however many phrases
 /// follow each other in it.
 #[derive(Default)]
-struct Standing {
+struct WordBefore {
     /// Up to here the text is read.
     read: usize,
     is_name: bool,
 }
 
-impl Standing {
+impl WordBefore {
     /// What makes a word an address or the name of a test.
     const NAMES: [&str; 3] = ["://", "www.", "test"];
 

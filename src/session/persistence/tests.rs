@@ -3,7 +3,7 @@ use std::time::Duration;
 use super::*;
 use crate::model::testing::step_with;
 use crate::model::{Caller, Kind, OrganisationId, Origin, Outcome, SessionId, Step};
-use crate::session::{Memory, Nameless, Settled, Standing};
+use crate::session::{Authentication, Memory, Nameless, Settled};
 
 fn caller(organisation: &str) -> Caller {
     Caller {
@@ -25,7 +25,7 @@ fn said(session: &str, origin: Origin, text: &str) -> Step {
 
 async fn live(memory: &Memory, organisation: &str, step: &Step) {
     let recalled = memory
-        .see(&caller(organisation), Standing::Authenticated, step)
+        .see(&caller(organisation), Authentication::Authenticated, step)
         .await
         .unwrap();
     let settled = Settled {
@@ -41,7 +41,7 @@ async fn live(memory: &Memory, organisation: &str, step: &Step) {
 
 async fn past(memory: &Memory, organisation: &str, step: &Step) -> Arc<SessionSnapshot> {
     let recalled = memory
-        .see(&caller(organisation), Standing::Authenticated, step)
+        .see(&caller(organisation), Authentication::Authenticated, step)
         .await
         .unwrap();
     Arc::clone(recalled.past())

@@ -6,7 +6,7 @@ use super::{FindingSite, RuleId, finding};
 use crate::model::{Confidence, Content, ContentId, Finding, Kind, Outcome, Pointer, ToolClass};
 use crate::session::lexicon::{names_one_of, words};
 use crate::session::orders::{self, Strength};
-use crate::session::taint::{self, EchoKind, Standing, ValueKind};
+use crate::session::taint::{self, EchoKind, UserRelation, ValueKind};
 
 pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     match context.step.kind {
@@ -93,7 +93,7 @@ fn claimed(context: &RuleContext<'_>) -> Option<Finding> {
             EchoKind::Value(kind) => kind.is_destination(),
             EchoKind::Passage => false,
         };
-        object && echo.standing == Standing::Stranger && context.role(&echo.pointer, echo.content) == Role::Other
+        object && echo.relation == UserRelation::Stranger && context.role(&echo.pointer, echo.content) == Role::Other
     })?;
     let requests = context.past.authority().requests();
     let since = requests

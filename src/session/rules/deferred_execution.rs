@@ -10,7 +10,7 @@ use crate::model::{
     Confidence, Content, FileUse, Finding, Kind, Origin, ReasonCode, Severity, ToolClass, Treatment, head,
 };
 use crate::session::lexicon::words;
-use crate::session::taint::{EchoKind, Standing, TaintHit, ValueKind, short};
+use crate::session::taint::{EchoKind, TaintHit, UserRelation, ValueKind, short};
 
 /// Bytes of a written text that are read.
 const MAX_LEN: usize = 16 * 1024;
@@ -113,7 +113,7 @@ fn runs_later(context: &RuleContext<'_>, content: &Content, path: &str, seen: &F
     let strange = context
         .echoes
         .iter()
-        .any(|echo| echo.content == Some(content.id) && is_place(echo) && echo.standing == Standing::Stranger);
+        .any(|echo| echo.content == Some(content.id) && is_place(echo) && echo.relation == UserRelation::Stranger);
     let addresses = || {
         content
             .text

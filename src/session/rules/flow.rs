@@ -5,7 +5,7 @@ use super::rule_context::RuleContext;
 use super::{FindingSite, RuleId, finding};
 use crate::model::{Finding, Kind, Origin, ToolClass};
 use crate::session::lexicon::{names_one_of, words};
-use crate::session::taint::{EchoKind, Provenance, Standing, TaintHit, ValueKind};
+use crate::session::taint::{EchoKind, Provenance, TaintHit, UserRelation, ValueKind};
 
 /// Whether private data leaves for a place that another text named.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,7 +70,7 @@ fn reaches_out(echo: &TaintHit) -> bool {
         echo.kind,
         EchoKind::Value(ValueKind::Url | ValueKind::Host | ValueKind::Email)
     );
-    elsewhere && echo.standing == Standing::Stranger && !echo.first.classes.has(ToolClass::Executes)
+    elsewhere && echo.relation == UserRelation::Stranger && !echo.first.classes.has(ToolClass::Executes)
 }
 
 /// A reply goes to whoever wrote; an id from a look-up goes into the next one.
@@ -103,7 +103,7 @@ fn leaving<'a>(context: &'a RuleContext<'_>) -> Option<(RuleId, &'a TaintHit)> {
         telling
             && !own
             && carried
-            && echo.standing == Standing::Stranger
+            && echo.relation == UserRelation::Stranger
             && echo.first.classes.has(ToolClass::ReadsSensitive)
     })?;
     let unasked = !context.user_asked_to_send();
@@ -149,7 +149,7 @@ fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
             EchoKind::Passage => true,
         };
         let of_the_order = orders().any(|order| order.place.number == echo.first.number);
-        telling && !of_the_order && echo.standing == Standing::Stranger
+        telling && !of_the_order && echo.relation == UserRelation::Stranger
     };
     let mut found = context.echoes.iter().filter(private);
     let first = found.next()?;

@@ -7,7 +7,7 @@ use super::rule_context::{Role, RuleContext};
 use super::{FindingSite, RuleId, finding};
 use crate::model::{Confidence, Content, Finding, Kind, Method, ToolClass, Treatment, Voice, head};
 use crate::session::facts::Instruction;
-use crate::session::taint::{EchoKind, Standing, TaintHit, ValueKind, plain, short};
+use crate::session::taint::{EchoKind, TaintHit, UserRelation, ValueKind, plain, short};
 
 /// Words of an argument that is compared as a whole.
 const MAX_WORDS: usize = 12;
@@ -141,13 +141,13 @@ fn agreement(context: &RuleContext<'_>, matched: &Match<'_>) -> i32 {
     let value = matched.value.map_or(0, |echo| match echo.kind {
         // Whoever writes an instruction can choose an address that sounds like somebody the user knows.
         EchoKind::Value(kind)
-            if kind.is_destination() && (echo.standing == Standing::Stranger || confidence > Confidence::Low) =>
+            if kind.is_destination() && (echo.relation == UserRelation::Stranger || confidence > Confidence::Low) =>
         {
             3
         }
         // A path is to a deletion what an address is to a letter.
         EchoKind::Value(ValueKind::Path)
-            if matched.instruction.addressed && echo.standing == Standing::Stranger && deletes(context, echo) =>
+            if matched.instruction.addressed && echo.relation == UserRelation::Stranger && deletes(context, echo) =>
         {
             3
         }
@@ -209,7 +209,7 @@ fn matched<'a>(
     Match {
         instruction,
         value: values.max_by_key(|echo| match echo.kind {
-            EchoKind::Value(kind) => (kind.is_destination(), echo.standing == Standing::Stranger),
+            EchoKind::Value(kind) => (kind.is_destination(), echo.relation == UserRelation::Stranger),
             EchoKind::Passage => (false, false),
         }),
         phrase: phrases
@@ -289,7 +289,7 @@ fn is_of(context: &RuleContext<'_>, echo: &TaintHit, instruction: &Instruction) 
     };
     // What the agent stored, in a step that was let happen, is its own.
     let own = echo.first.method == Method::MemoryStore;
-    only_there && !own && echo.standing != Standing::User && (echo.instructed || !echo.author)
+    only_there && !own && echo.relation != UserRelation::User && (echo.instructed || !echo.author)
 }
 
 fn tell(rule: RuleId, context: &RuleContext<'_>, matched: &Match<'_>) -> Option<Finding> {
@@ -311,7 +311,7 @@ fn tell(rule: RuleId, context: &RuleContext<'_>, matched: &Match<'_>) -> Option<
 fn memory(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     let taint = context.facts().taint();
     let echo = context.echoes.iter().find(|echo| {
-        let strange = echo.standing == Standing::Stranger;
+        let strange = echo.relation == UserRelation::Stranger;
         match echo.kind {
             EchoKind::Value(kind) => strange && echo.instructed && !echo.plain && kind.is_destination(),
             EchoKind::Passage => {

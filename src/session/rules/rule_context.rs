@@ -10,7 +10,7 @@ use crate::model::{Content, ContentId, Finding, Form, Kind, Origin, Place, Point
 use crate::policy::Policy;
 use crate::session::SessionFacts;
 use crate::session::lexicon::{self, words};
-use crate::session::taint::{EchoKind, Standing, TaintHit};
+use crate::session::taint::{EchoKind, TaintHit, UserRelation};
 use crate::shell::CommandSummary;
 use crate::tools::{Classified, classes_of_call};
 
@@ -155,7 +155,7 @@ impl<'a> RuleContext<'a> {
         self.echoes.iter().filter(|echo| {
             let EchoKind::Value(kind) = echo.kind else { return false };
             kind.is_destination()
-                && echo.standing == Standing::Stranger
+                && echo.relation == UserRelation::Stranger
                 && self.role(&echo.pointer, echo.content) == Role::Other
         })
     }

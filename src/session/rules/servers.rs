@@ -8,7 +8,7 @@ use super::{FindingSite, RuleId, finding};
 use crate::model::{Confidence, Content, FactKind, Finding, Form, Kind, Origin, Severity, Step, head};
 use crate::session::lexicon::{self, Sign, Signs};
 use crate::session::orders;
-use crate::session::taint::{Standing, short};
+use crate::session::taint::{UserRelation, short};
 use crate::text::views::Normalized;
 
 /// Texts of one step that are read.
@@ -151,7 +151,7 @@ fn feeds(context: &RuleContext<'_>) -> Option<Finding> {
             || context
                 .echoes
                 .iter()
-                .any(|echo| echo.content == Some(content.id) && echo.standing == Standing::Stranger);
+                .any(|echo| echo.content == Some(content.id) && echo.relation == UserRelation::Stranger);
         carries && orders.iter().any(|pointer| pointer.contains(&within))
     })?;
     tell(

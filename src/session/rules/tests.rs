@@ -174,7 +174,7 @@ impl Story {
             let echoes = self.past.facts().taint().look(&step);
             let foreign = echoes
                 .iter()
-                .any(|echo| echo.standing == crate::session::taint::Standing::Stranger);
+                .any(|echo| echo.relation == crate::session::taint::UserRelation::Stranger);
             let text = &step.contents[0].text;
             record.tainted_memories = foreign
                 .then(|| TaintedMemory::of(text, Origin::ToolOutput, None))

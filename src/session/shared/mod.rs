@@ -34,7 +34,7 @@ use waiting::{Unsent, UpdateMark, Waiting};
 use super::store::{AGENTS_LIVE, Marker};
 use super::{AgentKey, AgentPast, Keys, SessionKey, SessionSnapshot, SessionStore, Settings, StepRecord, StoreFailure};
 use crate::model::Gap;
-use crate::shared::{Away, Link, Standing};
+use crate::shared::{Away, Link, LinkState};
 
 /// How long an update may be under way before its node counts as dead.
 const LEASE: Duration = Duration::from_secs(3);
@@ -111,7 +111,7 @@ impl SharedSessions {
         let mut standing = link.standing();
         link.spawn(async move {
             while standing
-                .wait_for(|standing| *standing == Standing::Answers)
+                .wait_for(|standing| *standing == LinkState::Answers)
                 .await
                 .is_ok()
             {

@@ -7,7 +7,7 @@ use redis::Script;
 use super::*;
 use crate::model::{Origin, Outcome, Step};
 use crate::session::tests::{caller, live, past_of, record, said};
-use crate::session::{Memory, Nameless, Standing as Who};
+use crate::session::{Authentication as Who, Memory, Nameless};
 use crate::shared::testing::links;
 
 fn node(link: Link) -> (SharedSessions, Memory) {

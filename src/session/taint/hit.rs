@@ -20,7 +20,7 @@ pub struct TaintHit {
     /// Where it was read first.
     pub first: Arc<Provenance>,
     /// What the user has to do with it.
-    pub standing: Standing,
+    pub relation: UserRelation,
     /// Whether it stood within an instruction.
     pub instructed: bool,
     /// Whether it stood outside of instructions, too.
@@ -40,7 +40,7 @@ pub enum EchoKind {
 
 /// What the user has to do with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Standing {
+pub enum UserRelation {
     /// The user never spoke of it.
     Stranger,
     /// The user named whom it seems to belong to.

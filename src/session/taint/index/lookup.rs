@@ -7,7 +7,7 @@ use super::{AUTHOR, INSTRUCTED, MAX_BYTES, PLAIN, TaintIndex};
 use crate::model::{Content, ContentId, Kind, Origin, Place, Pointer, Step, head, nearest_double};
 use crate::session::taint::prints::{all_values, stem};
 use crate::session::taint::values::{self, Value, ValueKind};
-use crate::session::taint::{EchoKind, Provenance, Standing, TaintHit, shingles};
+use crate::session::taint::{EchoKind, Provenance, TaintHit, UserRelation, shingles};
 use crate::text::views::{Normalized, ViewText, decoded};
 use crate::text::words;
 
@@ -69,7 +69,7 @@ impl TaintIndex {
     }
 
     fn echo(&self, value: &Value, written: &str, content: Option<ContentId>, pointer: &Pointer) -> Option<TaintHit> {
-        let standing = self.standing(value, written);
+        let relation = self.relation(value, written);
         let super::Seen { place, flags } = *self.values.get(&value.key)?;
         let first = self.places.get(usize::from(place))?;
         Some(TaintHit {
@@ -78,7 +78,7 @@ impl TaintIndex {
             pointer: pointer.clone(),
             span: value.span.clone(),
             first: Arc::clone(first),
-            standing,
+            relation,
             instructed: flags & INSTRUCTED != 0,
             plain: flags & PLAIN != 0,
             author: flags & AUTHOR != 0,
@@ -86,9 +86,9 @@ impl TaintIndex {
     }
 
     /// What the user has to do with a value.
-    fn standing(&self, value: &Value, written: &str) -> Standing {
+    fn relation(&self, value: &Value, written: &str) -> UserRelation {
         if self.user_values.contains(&value.key) {
-            return Standing::User;
+            return UserRelation::User;
         }
         let named = match value.kind {
             // `sarah.baker@…`, when the user spoke of Sarah.
@@ -117,7 +117,11 @@ impl TaintIndex {
             | ValueKind::Id
             | ValueKind::Name => false,
         };
-        if named { Standing::Named } else { Standing::Stranger }
+        if named {
+            UserRelation::Named
+        } else {
+            UserRelation::Stranger
+        }
     }
 
     /// A passage of a text that was read before: two shingles at least.
@@ -137,7 +141,7 @@ impl TaintIndex {
             pointer: content.pointer.clone(),
             span: encoded.unwrap_or(start.start..end.end),
             first: Arc::clone(self.places.get(usize::from(seen.place))?),
-            standing: Standing::Stranger,
+            relation: UserRelation::Stranger,
             instructed: false,
             plain: true,
             author: false,
