@@ -57,12 +57,12 @@ pub(super) struct Jwks {
 
 #[derive(Debug)]
 struct Fetched {
-    keys: Vec<Known>,
+    keys: Vec<IssuerKey>,
     at: Instant,
 }
 
 #[derive(Debug)]
-struct Known {
+struct IssuerKey {
     id: Option<String>,
     /// What its owner says that it signs with.
     algorithm: Option<String>,
@@ -179,7 +179,7 @@ impl Jwks {
         }
     }
 
-    async fn read(&self) -> Result<Vec<Known>, String> {
+    async fn read(&self) -> Result<Vec<IssuerKey>, String> {
         #[derive(Deserialize)]
         struct Metadata {
             issuer: String,
@@ -203,7 +203,7 @@ impl Jwks {
             }
         };
         let set: Set = self.document(&url).await?;
-        let keys: Vec<Known> = set.keys.into_iter().take(MAX_KEYS).filter_map(known).collect();
+        let keys: Vec<IssuerKey> = set.keys.into_iter().take(MAX_KEYS).filter_map(known).collect();
         if keys.is_empty() {
             return Err(format!(
                 "{url}: expected at least one public key for signatures, found none"
@@ -228,7 +228,7 @@ impl Jwks {
 }
 
 /// A public key for signatures; `None` for everything else: shared secrets, keys for encryption, kinds that are not known.
-fn known(value: serde_json::Value) -> Option<Known> {
+fn known(value: serde_json::Value) -> Option<IssuerKey> {
     let jwk: Jwk = serde_json::from_value(value).ok()?;
     match &jwk.common.public_key_use {
         None | Some(PublicKeyUse::Signature) => {}
@@ -238,7 +238,7 @@ fn known(value: serde_json::Value) -> Option<Known> {
         AlgorithmParameters::RSA(_) | AlgorithmParameters::EllipticCurve(_) | AlgorithmParameters::OctetKeyPair(_) => {}
         _ => return None,
     }
-    Some(Known {
+    Some(IssuerKey {
         key: Arc::new(DecodingKey::from_jwk(&jwk).ok()?),
         algorithm: jwk.common.key_algorithm.map(|algorithm| algorithm.to_string()),
         id: jwk.common.key_id,

@@ -10,8 +10,8 @@
 //! them; no times.
 
 use crate::model::{
-    Agent, Argument, ArgumentDefinition, Content, Data, Earlier, Excerpt, Fact, Finding, FirstRead, Form, History,
-    Noted, OrganisationId, Origin, Place, Reappears, Request, Said, Step, Suspicion, Tool, ToolCall,
+    Agent, Argument, ArgumentDefinition, Content, Data, Earlier, EarlierText, Excerpt, Fact, Finding, FirstRead, Form,
+    History, Noted, OrganisationId, Origin, Place, Reappears, Request, Step, Suspicion, Tool, ToolCall,
 };
 
 /// What surrounds a judgement: two equal steps in different scopes have different fingerprints.
@@ -338,7 +338,7 @@ impl Parts {
         self.list(reasons, |parts, reason| parts.text(reason.as_str()));
         self.number(*unsaid as u64);
         self.list(said, |parts, said| {
-            let Said {
+            let EarlierText {
                 origin,
                 pointer,
                 label,

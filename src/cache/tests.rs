@@ -325,7 +325,7 @@ mod fingerprint {
 
     #[test]
     fn what_happened_before_makes_it_another_one() {
-        use crate::model::{Earlier, Excerpt, History, Kind, Method, Outcome, Request, Said, Voice};
+        use crate::model::{Earlier, EarlierText, Excerpt, History, Kind, Method, Outcome, Request, Voice};
         use std::sync::Arc;
 
         let step = testing::step();
@@ -352,7 +352,7 @@ mod fingerprint {
             tool: None,
             outcome: Outcome::Allowed,
             reasons: Vec::new(),
-            said: vec![Said {
+            said: vec![EarlierText {
                 origin: Origin::ToolOutput,
                 pointer: crate::model::Pointer::default(),
                 label: None,

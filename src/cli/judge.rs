@@ -17,7 +17,7 @@ use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, input, start_log
 use crate::model::{Caller, Decision, Finding, RequestId, Step, Verdict, WITHHELD, head};
 use crate::pipeline::{Decided, Guardian};
 use crate::wire::chat::{self, Under};
-use crate::wire::{self, Call, Facts, Incoming, Item, Json, Limits, RpcError, Shown};
+use crate::wire::{self, Call, Disclosure, Facts, Incoming, Item, Json, Limits, RpcError};
 use crate::{app, audit};
 
 use timeline::{Length, Link, Timeline};
@@ -187,7 +187,7 @@ impl Print {
                     decision_id: decided.decision_id.clone(),
                     duration_ms: decided.duration.as_secs_f64() * 1e3,
                 };
-                let shown = Shown {
+                let shown = Disclosure {
                     reasoning: true,
                     findings: true,
                     coverage: true,

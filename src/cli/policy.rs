@@ -10,7 +10,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 
 use super::output::say;
-use super::versions::{self, Known};
+use super::versions::{self, StoredVersion};
 use super::{ConfigArgument, Ended, OrganisationArgument, schema};
 use crate::app;
 use crate::audit::Sort;
@@ -196,16 +196,16 @@ fn explain(choice: &PolicyChoice, layer: &LayerArguments, setting: Option<&str>)
 }
 
 /// Every policy that can be shown: the configured ones first.
-fn known(config: &Config, seen: Option<PathBuf>) -> anyhow::Result<Vec<Known>> {
+fn known(config: &Config, seen: Option<PathBuf>) -> anyhow::Result<Vec<StoredVersion>> {
     let mut known = Vec::new();
     let mut add = |policy: Policy, whose: String| {
-        let of_layers = policy.layers.iter().map(|(selected, layered)| Known {
+        let of_layers = policy.layers.iter().map(|(selected, layered)| StoredVersion {
             version: layered.version.clone(),
             whose: format!("{whose}{selected}"),
             text: layered.source.clone(),
         });
-        let of_layers: Vec<Known> = of_layers.collect();
-        known.push(Known {
+        let of_layers: Vec<StoredVersion> = of_layers.collect();
+        known.push(StoredVersion {
             version: policy.version,
             whose,
             text: policy.source,

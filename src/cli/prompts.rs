@@ -11,7 +11,7 @@ use anyhow::Context;
 use clap::{Args, Subcommand};
 
 use super::output::say;
-use super::versions::{self, Known};
+use super::versions::{self, StoredVersion};
 use super::{ConfigArgument, Ended, OrganisationArgument, printable};
 use crate::app;
 use crate::audit::Sort;
@@ -147,7 +147,7 @@ fn check(templates: &Templates) -> anyhow::Result<Ended> {
 
 fn show(hash: Option<&str>, seen: Option<PathBuf>, config: &ConfigArgument) -> anyhow::Result<Ended> {
     let config = config.load_without_keys()?;
-    let here = |prompts: Prompts, whose: String| Known {
+    let here = |prompts: Prompts, whose: String| StoredVersion {
         version: prompts.version().to_owned(),
         whose,
         text: prompts.source().to_owned(),

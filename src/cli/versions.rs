@@ -10,7 +10,7 @@ use crate::audit::{Archive, Sort};
 use crate::config::Config;
 
 /// Something that can be shown.
-pub(super) struct Known {
+pub(super) struct StoredVersion {
     pub(super) version: String,
     pub(super) whose: String,
     pub(super) text: String,
@@ -26,9 +26,9 @@ pub(super) fn archive(seen: Option<PathBuf>, config: &Config) -> anyhow::Result<
 }
 
 /// The texts of a sort in it.
-pub(super) fn seen_in(archive: &mut Archive, sort: Sort) -> anyhow::Result<Vec<Known>> {
+pub(super) fn seen_in(archive: &mut Archive, sort: Sort) -> anyhow::Result<Vec<StoredVersion>> {
     let kept = archive.kept(sort).with_context(|| archive.place())?;
-    let known = kept.into_iter().map(|kept| Known {
+    let known = kept.into_iter().map(|kept| StoredVersion {
         version: kept.version,
         whose: format!("seen, {}", kept.place),
         text: kept.text,
@@ -37,7 +37,7 @@ pub(super) fn seen_in(archive: &mut Archive, sort: Sort) -> anyhow::Result<Vec<K
 }
 
 /// Shows what has this version, or begins so, or is the built-in profile of this name; without one, lists all.
-pub(super) fn show(what: &str, known: &[Known], hash: Option<&str>) -> anyhow::Result<Ended> {
+pub(super) fn show(what: &str, known: &[StoredVersion], hash: Option<&str>) -> anyhow::Result<Ended> {
     let Some(hash) = hash else {
         for known in known {
             say!("{}  {}", known.version, printable(&known.whose));
@@ -50,9 +50,9 @@ pub(super) fn show(what: &str, known: &[Known], hash: Option<&str>) -> anyhow::R
 }
 
 /// The one that has this version, or begins so, or is the built-in profile of this name.
-pub(super) fn found<'k>(what: &str, known: &'k [Known], hash: &str) -> anyhow::Result<&'k Known> {
+pub(super) fn found<'k>(what: &str, known: &'k [StoredVersion], hash: &str) -> anyhow::Result<&'k StoredVersion> {
     let by_name = format!("built-in profile `{hash}`");
-    let fits = |known: &&Known| known.whose == by_name || (hash.len() >= 4 && known.version.starts_with(hash));
+    let fits = |known: &&StoredVersion| known.whose == by_name || (hash.len() >= 4 && known.version.starts_with(hash));
     let mut versions: Vec<&str> = known.iter().filter(fits).map(|known| known.version.as_str()).collect();
     versions.sort_unstable();
     versions.dedup();

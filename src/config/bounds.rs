@@ -11,7 +11,7 @@ use crate::telemetry::{LogFormat, otlp};
 use crate::{audit, judge, llm, local, selftest, wire};
 
 /// Something that is said of a key.
-pub(crate) enum Said {
+pub(crate) enum Constraint {
     /// One of these names; of a list, each item is.
     OneOf(Vec<&'static str>),
     /// A number between these, both included.
@@ -34,7 +34,7 @@ pub(crate) enum Said {
     Schema(Value),
 }
 
-use Said::{Between, Needs, OneOf, Positive, Share};
+use Constraint::{Between, Needs, OneOf, Positive, Share};
 
 /// The names of a key's values.
 pub(super) type Names<T> = &'static [(&'static str, T)];
@@ -84,7 +84,7 @@ pub(super) const LOG_FORMATS: Names<LogFormat> = &[("text", LogFormat::Text), ("
 pub(super) const OTLP_PROTOCOLS: Names<otlp::Protocol> =
     &[("http/protobuf", otlp::Protocol::Http), ("grpc", otlp::Protocol::Grpc)];
 
-fn named<T>(names: &[(&'static str, T)]) -> Said {
+fn named<T>(names: &[(&'static str, T)]) -> Constraint {
     OneOf(names.iter().map(|(name, _)| *name).collect())
 }
 
@@ -93,7 +93,7 @@ const TEN_MINUTES: u64 = 600_000;
 const DAY: u64 = 24 * 3_600;
 
 /// What is said of each key, by its path.
-pub(crate) fn said() -> Vec<(String, Said)> {
+pub(crate) fn said() -> Vec<(String, Constraint)> {
     let plain = limits().into_iter().chain(kept()).chain(judging()).chain(gateways());
     let plain = plain.map(|(path, said)| (path.to_owned(), said));
     let sections = ["judge", "judge.endpoints", "judge.first"];
@@ -105,7 +105,7 @@ pub(crate) fn said() -> Vec<(String, Said)> {
 }
 
 /// What describes an endpoint.
-fn endpoint() -> Vec<(&'static str, Said)> {
+fn endpoint() -> Vec<(&'static str, Constraint)> {
     vec![
         ("api", OneOf(vec!["openai", "azure"])),
         (
@@ -122,7 +122,7 @@ fn endpoint() -> Vec<(&'static str, Said)> {
     ]
 }
 
-fn judging() -> Vec<(&'static str, Said)> {
+fn judging() -> Vec<(&'static str, Constraint)> {
     vec![
         ("mode", named(ENFORCEMENTS)),
         ("organisations.mode", named(ENFORCEMENTS)),
@@ -160,7 +160,7 @@ fn judging() -> Vec<(&'static str, Said)> {
     ]
 }
 
-fn limits() -> Vec<(&'static str, Said)> {
+fn limits() -> Vec<(&'static str, Constraint)> {
     vec![
         ("limits.organisation_calls_per_minute", Positive),
         ("limits.organisation_tokens_per_minute", Positive),
@@ -187,7 +187,7 @@ fn limits() -> Vec<(&'static str, Said)> {
 }
 
 /// What is kept: answers, sessions, records, logs.
-fn kept() -> Vec<(&'static str, Said)> {
+fn kept() -> Vec<(&'static str, Constraint)> {
     vec![
         ("a2a.side", named(SIDES)),
         ("cache.organisation_share", Share),
@@ -213,7 +213,7 @@ fn kept() -> Vec<(&'static str, Said)> {
     ]
 }
 
-fn gateways() -> Vec<(&'static str, Said)> {
+fn gateways() -> Vec<(&'static str, Constraint)> {
     vec![
         ("gateways", Needs(&["protocol", "listen"])),
         (
@@ -241,7 +241,7 @@ const REMOVED: &[(&str, &str)] = &[
     ("gateways.deny_style", "refusals are errors"),
 ];
 
-impl Said {
+impl Constraint {
     /// Why a value is none of those that are meant; what is said of names and of needed keys is for the readers, which know more.
     fn refuses(&self, value: &toml::Value) -> Option<String> {
         let number = value.as_float().or(value.as_integer().map(|number| number as f64))?;

@@ -23,7 +23,7 @@ mod storage;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use bounds::{Said, said};
+pub(crate) use bounds::{Constraint, said};
 pub use file::ConfigFile;
 pub use keys::ApiKey;
 pub(crate) use organisations::moment;

@@ -12,7 +12,7 @@ use moka::sync::Cache;
 
 use super::json::Json;
 use super::judged_units::Digest;
-use crate::wire::chat::Said;
+use crate::wire::chat::ChatItem;
 
 /// What is remembered of conversations on one route. Bounded in bytes; what is forgotten is judged again.
 pub(super) struct Conversations {
@@ -102,7 +102,7 @@ impl Conversation {
 }
 
 /// What of a request was judged before.
-pub(super) struct Known {
+pub(super) struct JudgedBefore {
     /// `None` where it begins anew.
     pub(super) conversation: Option<Arc<Conversation>>,
     /// What became of each of its first pieces.
@@ -111,22 +111,22 @@ pub(super) struct Known {
 
 impl Conversations {
     /// How much of a chain was judged before. `named` says that the agent names its conversation: then nothing in it is another one.
-    pub(super) fn known(&self, chain: &[Digest], named: Named) -> Known {
+    pub(super) fn known(&self, chain: &[Digest], named: Named) -> JudgedBefore {
         let judged: Vec<Judged> = chain.iter().map_while(|digest| self.judged.get(digest)).collect();
         let (Some(last), Some(end)) = (judged.last(), judged.len().checked_sub(1).and_then(|at| chain.get(at))) else {
-            return Known {
+            return JudgedBefore {
                 conversation: None,
                 became: Vec::new(),
             };
         };
         let goes_on_otherwise = judged.len() < chain.len() && !last.conversation.is_at(*end);
         if goes_on_otherwise && named == Named::No {
-            return Known {
+            return JudgedBefore {
                 conversation: None,
                 became: Vec::new(),
             };
         }
-        Known {
+        JudgedBefore {
             conversation: Some(Arc::clone(&last.conversation)),
             became: judged.into_iter().map(|judged| judged.became).collect(),
         }
@@ -158,7 +158,7 @@ pub(super) enum Named {
 }
 
 /// The end of a chain that goes on with this piece. Numbers of calls and the order of members do not count; what is said does.
-pub(super) fn next(before: Digest, said: &Said) -> Digest {
+pub(super) fn next(before: Digest, said: &ChatItem) -> Digest {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&before);
     let mut add = |text: &str| {
@@ -166,17 +166,17 @@ pub(super) fn next(before: Digest, said: &Said) -> Digest {
         hasher.update(text.as_bytes());
     };
     match said {
-        Said::Words { who, parts } => {
+        ChatItem::Words { who, parts } => {
             add("words");
             add(&format!("{who:?}"));
             // Agents write one text as a string or as a part.
             let texts: String = parts.iter().filter_map(|part| part.value.as_str()).collect();
             add(texts.trim());
         }
-        Said::Call(call) => ["call", &call.id, &call.name, &call.arguments.write()]
+        ChatItem::Call(call) => ["call", &call.id, &call.name, &call.arguments.write()]
             .into_iter()
             .for_each(add),
-        Said::Result(result) => {
+        ChatItem::Result(result) => {
             add("result");
             add(&result.id);
             result.parts.iter().for_each(|part| add(&part.value.write()));

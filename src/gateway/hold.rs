@@ -6,7 +6,7 @@ use super::concatenated;
 use super::denial::{Denial, Stage};
 use super::follow::{Follow, Streamed};
 use super::json::Json;
-use super::judged_units::{self, Digest, Known, LONG_ID, beginning, has_long_id};
+use super::judged_units::{self, Digest, LONG_ID, Novelty, beginning, has_long_id};
 use super::route::Route;
 use super::sse::Event;
 use super::transport::is_count;
@@ -284,16 +284,16 @@ impl<D: Dialect + Sync> Follow for Hold<'_, D> {
         self.route.judged.renew(scope.as_deref(), &mut value);
         let lines = self.lines_of(&event);
         let known = match &lines {
-            Some(lines) if !judged_units::is_bare(lines) => Known::New,
+            Some(lines) if !judged_units::is_bare(lines) => Novelty::New,
             Some(_) | None => self.route.judged.known(self.chain, &value),
         };
         match known {
             // What says nothing overtakes what is held, unless it says that something is whole.
-            Known::Bare if self.held.is_empty() || !completes => {
+            Novelty::Bare if self.held.is_empty() || !completes => {
                 self.admit_identifiers(&value, lines).await?;
                 return Ok(vec![self.dialect.write(&event, &value)]);
             }
-            Known::Released if self.held.is_empty() => {
+            Novelty::Released if self.held.is_empty() => {
                 let question = self.dialect.question(vec![value.clone()]);
                 if let Err(denial) = self.route.verdicts.record(&question).await {
                     return Err(self.denied(&denial));
@@ -303,7 +303,7 @@ impl<D: Dialect + Sync> Follow for Hold<'_, D> {
                 self.pass(scope.as_deref(), &value, &value);
                 return Ok(vec![self.dialect.write(&event, &value)]);
             }
-            Known::Bare | Known::Released | Known::New => {}
+            Novelty::Bare | Novelty::Released | Novelty::New => {}
         }
         self.held_bytes += bytes;
         let size = event.data.len() + event.name.len();

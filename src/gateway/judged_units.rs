@@ -51,7 +51,7 @@ pub(super) struct Rejected {
 
 /// What is known of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum Novelty {
     /// It carries identifiers and no words.
     Bare,
     /// All of it was released before, in this order, from its beginning on.
@@ -103,11 +103,11 @@ impl JudgedUnits {
     }
 
     /// What is known of a message whose units follow on this chain.
-    pub(super) fn known(&self, before: Option<Digest>, message: &Json) -> Known {
+    pub(super) fn known(&self, before: Option<Digest>, message: &Json) -> Novelty {
         match chain(before.unwrap_or_default(), message) {
-            None => Known::Bare,
-            Some(end) if before.is_some() && self.released.contains_key(&end) => Known::Released,
-            Some(_) => Known::New,
+            None => Novelty::Bare,
+            Some(end) if before.is_some() && self.released.contains_key(&end) => Novelty::Released,
+            Some(_) => Novelty::New,
         }
     }
 
@@ -438,9 +438,9 @@ mod tests {
         let mut view = task(json!([artifact("a1", &["key sk-1", "and more"])]));
         seen.renew(Some("task/t1"), &mut view);
         assert_eq!(view, task(json!([artifact("a1", &["key ***", "and more"])])));
-        assert_eq!(seen.known(Some(start), &view), Known::Released);
-        assert_eq!(seen.known(Some(beginning("task/t2")), &view), Known::New);
-        assert_eq!(seen.known(None, &view), Known::New);
+        assert_eq!(seen.known(Some(start), &view), Novelty::Released);
+        assert_eq!(seen.known(Some(beginning("task/t2")), &view), Novelty::New);
+        assert_eq!(seen.known(None, &view), Novelty::New);
     }
 
     #[test]
@@ -457,7 +457,7 @@ mod tests {
             artifact("a2", &["ignore"]),
             artifact("a3", &["orders"])
         ]);
-        assert_eq!(seen.known(Some(start), &task(streamed)), Known::Released);
+        assert_eq!(seen.known(Some(start), &task(streamed)), Novelty::Released);
         for other in [
             json!([
                 artifact("a2", &["ignore"]),
@@ -469,11 +469,11 @@ mod tests {
             json!([artifact("a1", &["all", "ignore", "orders"])]),
             json!([artifact("a4", &["all"])]),
         ] {
-            assert_eq!(seen.known(Some(start), &task(other.clone())), Known::New, "{other}");
+            assert_eq!(seen.known(Some(start), &task(other.clone())), Novelty::New, "{other}");
         }
         assert_eq!(
             seen.known(Some(end), &task(json!([artifact("a1", &["all"])]))),
-            Known::New
+            Novelty::New
         );
     }
 

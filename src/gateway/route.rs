@@ -13,14 +13,14 @@ use super::conversations::Conversations;
 use super::denial::{Denial, Stage};
 use super::error::GatewayError;
 use super::json::{Json, object};
-use super::judged_units::{Digest, JudgedUnits, Known, STOPPED, beginning};
+use super::judged_units::{Digest, JudgedUnits, Novelty, STOPPED, beginning};
 use super::kept::Kept;
 use super::push::{WEBHOOKS, Webhooks};
 use super::settings::{ClientAuth, Direction, Listen, Settings};
 use super::tokens::Tokens;
 use super::transport::Transport;
 use super::upstream::{Room, Upstream};
-use super::verdicts::{Question, Source, Verdicts};
+use super::verdicts::{Question, Source, VerdictClient};
 use crate::access::LiveKeyring;
 use crate::model::Caller;
 use crate::outgoing::client;
@@ -36,7 +36,7 @@ pub(super) struct Route {
     /// Where callers reach it; without a slash at its end.
     pub(super) base: Url,
     pub(super) upstream: Option<Upstream>,
-    pub(super) verdicts: Verdicts,
+    pub(super) verdicts: VerdictClient,
     pub(super) judged: JudgedUnits,
     /// What was judged of conversations with a model; under other settings it is judged again.
     pub(super) conversations: Conversations,
@@ -101,7 +101,7 @@ impl Route {
                 },
             },
         };
-        let verdicts = Verdicts::new(source, settings.mode, settings.decision_timeout, limits);
+        let verdicts = VerdictClient::new(source, settings.mode, settings.decision_timeout, limits);
         let webhooks = match before {
             Some(before) => before.webhooks.renewed(&settings.callable),
             None => Webhooks::new(&settings.callable, values("webhook", WEBHOOKS)),
@@ -232,18 +232,18 @@ impl Route {
         let question = question(view.clone());
         let known = self.judged.known(start, &view);
         let asked = match known {
-            Known::Bare => self.ask_rules(&question).await?,
-            Known::Released => {
+            Novelty::Bare => self.ask_rules(&question).await?,
+            Novelty::Released => {
                 self.verdicts.record(&question).await?;
                 None
             }
-            Known::New => self.settle(&question).await?,
+            Novelty::New => self.settle(&question).await?,
         };
         let became = match asked {
             None => view.clone(),
             Some(params) => carried(params).ok_or_else(|| Denial::unmodifiable(question.stage))?,
         };
-        if let (Known::New, Some(scope), Some(start)) = (known, scope, start) {
+        if let (Novelty::New, Some(scope), Some(start)) = (known, scope, start) {
             self.judged.remember(scope, start, &view, &became);
         }
         Ok(became)

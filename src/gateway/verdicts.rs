@@ -43,7 +43,7 @@ enum Depth {
 
 /// What becomes of a message.
 #[derive(Debug)]
-enum Ruling {
+enum MessageVerdict {
     /// It goes on as it is.
     Allow,
     /// It goes on as in these parameters; nothing but strings differs from those of the question.
@@ -52,19 +52,19 @@ enum Ruling {
     Deny(Denial),
 }
 
-impl Ruling {
+impl MessageVerdict {
     fn into_result(self) -> Result<Option<Json>, Denial> {
         match self {
-            Ruling::Allow => Ok(None),
-            Ruling::Modify(params) => Ok(Some(params)),
-            Ruling::Deny(denial) => Err(denial),
+            MessageVerdict::Allow => Ok(None),
+            MessageVerdict::Modify(params) => Ok(Some(params)),
+            MessageVerdict::Deny(denial) => Err(denial),
         }
     }
 }
 
 /// Where verdicts come from.
 #[derive(Clone)]
-pub(super) struct Verdicts {
+pub(super) struct VerdictClient {
     source: Source,
     /// Whether what it says is enforced, where the gateway has a mode of its own.
     mode: Option<Enforcement>,
@@ -89,7 +89,7 @@ pub(super) enum Source {
 const NO_VERDICT: &str = "No verdict could be reached about this message, so it was stopped.";
 const NO_ANSWER: &str = "The guardian server that decides about messages gave no verdict (is it running, at this address, with this key?), so this one was stopped.";
 
-impl Verdicts {
+impl VerdictClient {
     pub(super) fn new(source: Source, mode: Option<Enforcement>, deadline: Duration, limits: wire::Limits) -> Self {
         Self {
             source,
@@ -144,7 +144,7 @@ impl Verdicts {
     }
 
     /// Asks, to this depth.
-    async fn ask(&self, question: &Question, depth: Depth) -> Ruling {
+    async fn ask(&self, question: &Question, depth: Depth) -> MessageVerdict {
         let mut whole = question.clone();
         concatenated::join(&mut whole.params);
         let asking = async {
@@ -156,7 +156,7 @@ impl Verdicts {
         let asked = tokio::time::timeout(self.deadline, asking).await;
         // A guardian of this process has observed already; what it refuses all the same was no step.
         if self.mode == Some(Enforcement::Observe) && matches!(self.source, Source::There { .. }) {
-            return Ruling::Allow;
+            return MessageVerdict::Allow;
         }
         match asked {
             Ok(Some(ruling)) => checked(ruling, &whole, &question.params),
@@ -173,7 +173,7 @@ impl Verdicts {
                         NO_ANSWER
                     }
                 };
-                Ruling::Deny(Denial::undecided(question.stage, "judge_unavailable", why))
+                MessageVerdict::Deny(Denial::undecided(question.stage, "judge_unavailable", why))
             }
         }
     }
@@ -253,7 +253,7 @@ impl Verdicts {
         caller: &Caller,
         question: &Question,
         depth: Depth,
-    ) -> Option<Ruling> {
+    ) -> Option<MessageVerdict> {
         let step = match self.decoded(question).await? {
             Ok(step) => step,
             Err(error) => {
@@ -264,7 +264,7 @@ impl Verdicts {
                     error.message
                 );
                 let message = "The message cannot be read without doubt, so it was stopped.";
-                return Some(Ruling::Deny(Denial::undecided(
+                return Some(MessageVerdict::Deny(Denial::undecided(
                     question.stage,
                     "malformed_payload",
                     message,
@@ -273,19 +273,19 @@ impl Verdicts {
         };
         let admitted = match guardian.admit(caller).await {
             Ok(admitted) => admitted,
-            Err(refused) => return Some(Ruling::Deny(not_admitted(refused, question.stage))),
+            Err(refused) => return Some(MessageVerdict::Deny(not_admitted(refused, question.stage))),
         };
         let decided = decide(guardian, admitted.by_gateway(self.mode), step, depth).await?;
         self.ruling(&decided, question.stage)
     }
 
-    fn ruling(&self, decided: &Decided, stage: Stage) -> Option<Ruling> {
+    fn ruling(&self, decided: &Decided, stage: Stage) -> Option<MessageVerdict> {
         let verdict = &decided.verdict;
         if verdict.undecided || decided.recorded == Recorded::No {
             return None;
         }
         let denial = || {
-            Ruling::Deny(Denial {
+            MessageVerdict::Deny(Denial {
                 message: verdict.message.clone(),
                 decision_id: decided.decision_id.clone(),
                 reason_codes: verdict
@@ -297,7 +297,7 @@ impl Verdicts {
             })
         };
         let modified = match (verdict.decision, &verdict.modified) {
-            (Decision::Allow, _) => return Some(Ruling::Allow),
+            (Decision::Allow, _) => return Some(MessageVerdict::Allow),
             (Decision::Modify, Some(step)) if step.method.allows_modification() => step,
             (Decision::Modify | Decision::Deny, _) => return Some(denial()),
         };
@@ -305,7 +305,7 @@ impl Verdicts {
         Some(
             request
                 .and_then(|mut request| request.remove("params"))
-                .map_or_else(denial, Ruling::Modify),
+                .map_or_else(denial, MessageVerdict::Modify),
         )
     }
 
@@ -315,7 +315,7 @@ impl Verdicts {
         url: &Url,
         key: Option<&SecretString>,
         question: &Question,
-    ) -> Option<Ruling> {
+    ) -> Option<MessageVerdict> {
         let id = uuid::Uuid::new_v4().to_string();
         let mut answer = self.post(http, url, key, written(question, &id)).await?;
         if answer.str_of("id") != Some(&id) {
@@ -323,13 +323,14 @@ impl Verdicts {
         }
         let mut result = answer.remove("result")?;
         match result.str_of("decision")? {
-            "allow" => Some(Ruling::Allow),
+            "allow" => Some(MessageVerdict::Allow),
             "modify" => {
                 let mut request = result.remove("modifiedRequest")?;
                 let same = request.str_of("method") == Some(question.method) && request.str_of("id") == Some(&id);
-                same.then(|| request.remove("params").map(Ruling::Modify)).flatten()
+                same.then(|| request.remove("params").map(MessageVerdict::Modify))
+                    .flatten()
             }
-            "deny" => Some(Ruling::Deny(Denial {
+            "deny" => Some(MessageVerdict::Deny(Denial {
                 message: result
                     .str_of("message")
                     .unwrap_or("The message was stopped.")
@@ -380,16 +381,16 @@ impl Verdicts {
 }
 
 /// A modification may change strings, and nothing else. `apart` are the parameters before texts were joined.
-fn checked(ruling: Ruling, question: &Question, apart: &Json) -> Ruling {
-    let Ruling::Modify(mut params) = ruling else {
+fn checked(ruling: MessageVerdict, question: &Question, apart: &Json) -> MessageVerdict {
+    let MessageVerdict::Modify(mut params) = ruling else {
         return ruling;
     };
     let fits = differs_in_strings_only(&question.params, &params);
     if fits && concatenated::unjoin(apart, &mut params).is_some() {
-        return Ruling::Modify(params);
+        return MessageVerdict::Modify(params);
     }
     let message = "The message could only go on in a form that is not possible here, so it was stopped.";
-    Ruling::Deny(Denial::undecided(question.stage, "modification_refused", message))
+    MessageVerdict::Deny(Denial::undecided(question.stage, "modification_refused", message))
 }
 
 /// A question as the text of a request. Its parameters are not copied first: they may be as large as a message.

@@ -183,7 +183,7 @@ async fn ask_here(
         decision_id: decided.decision_id.clone(),
         duration_ms: 0.0,
     };
-    let shown = wire::Shown {
+    let shown = wire::Disclosure {
         reasoning: false,
         findings: false,
         coverage: false,

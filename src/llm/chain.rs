@@ -165,7 +165,7 @@ impl Chain {
     }
 
     /// The same; also says which calls were given up, because another one had ended the matter.
-    pub async fn ask(&self, request: Request<'_>, deadline: Instant) -> Asked {
+    pub async fn ask(&self, request: Request<'_>, deadline: Instant) -> ChatOutcome {
         let call = Call {
             chain: &self.shared,
             request,
@@ -181,7 +181,7 @@ impl Chain {
 
 /// What came of asking.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Asked {
+pub struct ChatOutcome {
     /// What [`Chain::chat`] gives.
     pub answer: Result<Reply, Failure>,
     /// The calls that were given up.
@@ -279,12 +279,12 @@ struct Call<'a> {
 type Leg<'a> = BoxFuture<'a, (&'a Link, Result<Reply, Failure>)>;
 
 impl<'a> Call<'a> {
-    async fn run(mut self) -> Asked {
+    async fn run(mut self) -> ChatOutcome {
         let answer = self.first_answer().await;
         let request = self.request;
         let given_up = |link: &&Link| link.give_up(&request, answer.as_ref().ok());
         let given_up = self.waiting.iter().map(given_up).collect();
-        Asked { answer, given_up }
+        ChatOutcome { answer, given_up }
     }
 
     async fn first_answer(&mut self) -> Result<Reply, Failure> {

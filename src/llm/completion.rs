@@ -136,7 +136,7 @@ pub fn batch_body(request: &Request<'_>, settings: &Settings) -> Result<Box<RawV
 ///
 /// The [`Failure`] that the same completion is when an endpoint sends it.
 pub fn read_completion(request: &Request<'_>, body: &Value, model: &str, from: &str) -> Result<Reply, Failure> {
-    let said = read_said(body)?;
+    let said = read_answer(body)?;
     let prompt = [request.system, request.user, request.schema.json.get()];
     Ok(Reply {
         usage: usage_of(body).unwrap_or_else(|| Usage::estimated(&prompt, &said.text)),
@@ -152,14 +152,14 @@ pub fn read_completion(request: &Request<'_>, body: &Value, model: &str, from: &
 
 /// What a completion says: the text, and who wrote it.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct Completion {
     pub(super) text: String,
     pub(super) model: Option<String>,
     pub(super) finish_reason: Option<String>,
 }
 
 /// Reads the one reply out of a completion.
-pub(super) fn read_said(body: &Value) -> Result<Said, Failure> {
+pub(super) fn read_answer(body: &Value) -> Result<Completion, Failure> {
     // Some gateways report an upstream's error with status 200, also beside what had been said until then.
     if REPORTS.iter().any(|name| is_said(body.get(name))) {
         // Where a model has spoken, whatever broke then is no reason to let a step pass that it may have denied.
@@ -206,7 +206,7 @@ pub(super) fn read_said(body: &Value) -> Result<Said, Failure> {
     if text.trim().is_empty() {
         return Err(Failure::Empty);
     }
-    Ok(Said {
+    Ok(Completion {
         text,
         model: named(body.get("model")).map(str::to_owned),
         finish_reason: named(choice.get("finish_reason")).map(str::to_owned),

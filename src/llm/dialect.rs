@@ -86,11 +86,11 @@ pub(super) enum Certainty {
 #[derive(Debug)]
 pub(super) struct Memory {
     choice: Choice,
-    known: Mutex<Known>,
+    known: Mutex<DialectState>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct DialectState {
     dialect: Dialect,
     certainty: Certainty,
     /// A looser dialect that is used for a while.
@@ -123,7 +123,7 @@ impl Memory {
         };
         Self {
             choice,
-            known: Mutex::new(Known {
+            known: Mutex::new(DialectState {
                 dialect,
                 certainty: Certainty::Guess,
                 detour: None,
@@ -148,7 +148,7 @@ impl Memory {
         self.lock().refused();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Known> {
+    fn lock(&self) -> MutexGuard<'_, DialectState> {
         // Nothing that can panic happens under the lock.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -183,7 +183,7 @@ impl Memory {
     }
 }
 
-impl Known {
+impl DialectState {
     fn recall(&self, now: Instant) -> (Dialect, Certainty) {
         match self.detour {
             Some(detour) if now < detour.until => (detour.dialect, Certainty::Settled),
@@ -238,7 +238,7 @@ mod tests {
         *BEGUN + Duration::from_secs(seconds)
     }
 
-    fn known() -> Known {
+    fn known() -> DialectState {
         Memory::new(StructuredOutput::Auto).known.into_inner().unwrap()
     }
 

@@ -31,7 +31,7 @@ mod usage;
 use serde_json::value::RawValue;
 
 pub use breaker::{BreakerState, Settings as BreakerSettings};
-pub use chain::{Asked, Chain, EndpointState, GivenUp, Settings as ChainSettings};
+pub use chain::{Chain, ChatOutcome, EndpointState, GivenUp, Settings as ChainSettings};
 pub use completion::{Reply, batch_body, read_completion};
 pub use dialect::Format;
 pub use failure::{Complaint, Failure};

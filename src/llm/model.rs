@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tracing::{Instrument, Span};
 
 use super::address::Endpoint;
-use super::completion::{Reply, RequestBody, Said, read_said, usage_of};
+use super::completion::{Completion, Reply, RequestBody, read_answer, usage_of};
 use super::dialect::{Dialect, Format, Memory};
 use super::retry::{Patience, Retry};
 use super::settings::{Settings, SettingsError};
@@ -142,7 +142,7 @@ impl Shared {
         loop {
             match self.ask(&request, dialect, deadline, patience).await {
                 Ok(body) => {
-                    let said = read_said(&body);
+                    let said = read_answer(&body);
                     let reply = self.reply(&request, &body, said, dialect.format);
                     if reply.is_ok() {
                         self.memory.learn(began, dialect, reason);
@@ -189,13 +189,13 @@ impl Shared {
         &self,
         request: &Request<'_>,
         body: &Value,
-        said: Result<Said, Failure>,
+        said: Result<Completion, Failure>,
         format: Format,
     ) -> Result<Reply, Failure> {
         let text = said.as_ref().map_or("", |said| said.text.as_str());
         let usage = usage_of(body).unwrap_or_else(|| Usage::estimated(&prompt(request), text));
         let cost = self.count(&usage);
-        let Said {
+        let Completion {
             text,
             model,
             finish_reason,

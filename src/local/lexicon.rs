@@ -136,9 +136,9 @@ impl Lexicon {
     }
 
     /// What is known of the first of these words of a text, and of the phrases that begin with it.
-    pub(super) fn at(&self, text: &str, words: &[Word]) -> Known {
+    pub(super) fn at(&self, text: &str, words: &[Word]) -> WordEntry {
         let Some(first) = words.first() else {
-            return Known::default();
+            return WordEntry::default();
         };
         let said = text.get(first.start as usize..first.end as usize).unwrap_or_default();
         let mut known = match said.is_ascii() {
@@ -159,8 +159,8 @@ impl Lexicon {
     }
 
     /// The hash of a word's beginning, and the concepts of every stem with which it begins.
-    fn beginning(&self, word: &Word, length: usize, small_letters: impl Iterator<Item = u8>) -> Known {
-        let mut known = Known {
+    fn beginning(&self, word: &Word, length: usize, small_letters: impl Iterator<Item = u8>) -> WordEntry {
+        let mut known = WordEntry {
             beginning: word.hash,
             concepts: 0,
         };
@@ -184,7 +184,7 @@ impl Lexicon {
 
 /// What is known of a word.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct WordEntry {
     /// The hash of its first [`BEGINNING`] bytes where it is longer, else of all of it.
     pub(super) beginning: u32,
     /// What it stands for.

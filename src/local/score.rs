@@ -55,7 +55,7 @@ pub struct Score {
     /// The passages that speak most for harm, the gravest first.
     pub passages: Vec<PassageEvidence>,
     /// Findings and relations to the session that moved the score most, with by how much; below zero: towards harmless.
-    pub grounds: Vec<Ground>,
+    pub grounds: Vec<Attribution>,
 }
 
 /// A passage that speaks for harm.
@@ -73,7 +73,7 @@ pub struct PassageEvidence {
 
 /// A finding, or a relation of the step to its session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ground {
+pub struct Attribution {
     /// What it is.
     pub what: GroundKind,
     /// What it adds to the score.
@@ -273,9 +273,9 @@ impl Model {
         self.header.step_share * shares::in_step(features.step.len() + features.harm_only.len())
     }
 
-    fn grounds(&self, features: &Features) -> Vec<Ground> {
+    fn grounds(&self, features: &Features) -> Vec<Attribution> {
         let share = self.step_share(features);
-        let mut grounds: Vec<Ground> = Vec::new();
+        let mut grounds: Vec<Attribution> = Vec::new();
         let harm_only = features
             .harm_only
             .iter()
@@ -293,7 +293,7 @@ impl Model {
             let weight = weight * share;
             match grounds.iter_mut().find(|ground| ground.what == what) {
                 Some(ground) => ground.weight += weight,
-                None => grounds.push(Ground { what, weight }),
+                None => grounds.push(Attribution { what, weight }),
             }
         }
         grounds.retain(|ground| ground.weight.abs() > 0.05);

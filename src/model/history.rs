@@ -122,7 +122,7 @@ impl Excerpt {
 
 /// One piece of text of an earlier step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct EarlierText {
     /// Who wrote it.
     pub origin: Origin,
     /// Where it stood in its request.
@@ -168,7 +168,7 @@ pub struct Earlier {
     /// The reasons of its verdict.
     pub reasons: Vec<ReasonCode>,
     /// What it said, in document order.
-    pub said: Vec<Said>,
+    pub said: Vec<EarlierText>,
     /// Texts that were not kept.
     pub unsaid: usize,
     /// What was seen in it, the gravest first.

@@ -26,7 +26,7 @@ mod withheld;
 pub use content::{Content, ContentId, Form, Origin, Place, Pointer, head};
 pub use edit::{Edit, EditError};
 pub use finding::{Confidence, Coverage, Examined, Finding, Screening, Severity, Treatment, View, ViewSet};
-pub use history::{Earlier, Excerpt, FirstRead, Gap, History, Noted, Outcome, Reappears, Request, Said, Voice};
+pub use history::{Earlier, EarlierText, Excerpt, FirstRead, Gap, History, Noted, Outcome, Reappears, Request, Voice};
 pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId};
 pub use leeway::Leeway;
 pub use method::{Kind, Method, Posture};
@@ -43,7 +43,7 @@ pub use step::{
 pub use suspicion::Suspicion;
 pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{
-    Authorization, Decision, Diagnostic, Enforcement, Judging, Moved, Observed, Opinion, OpinionUse, Risk, Source,
-    Stage, Verdict,
+    Attribution, Authorization, Decision, Diagnostic, Enforcement, Judging, Observed, Opinion, OpinionUse, Risk,
+    Source, Stage, Verdict,
 };
 pub use withheld::{Clean, NOTHING_WITHHELD, WITHHELD, Withheld};

@@ -207,7 +207,7 @@ pub struct Opinion {
     /// Why the step may not be allowed for so low a probability; looked for only where it is low enough.
     pub unread: Option<&'static str>,
     /// What moved it most, the gravest first.
-    pub evidence: Vec<Moved>,
+    pub evidence: Vec<Attribution>,
 }
 
 named_enum! {
@@ -224,7 +224,7 @@ named_enum! {
 
 /// Something that moved a scorer. It never holds a text of the step.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Moved {
+pub struct Attribution {
     /// What it is: `passage`, the id of a rule, or a relation of the step to its session, in words.
     pub what: String,
     /// The content, for a passage or a finding.

@@ -32,7 +32,7 @@ pub(super) enum Examined {
 
 /// What a model is shown of a step.
 #[derive(Debug)]
-pub struct Shown {
+pub struct JudgeView {
     /// The step as masked.
     pub step: Arc<Step>,
     /// What was seen in it.
@@ -180,7 +180,7 @@ impl Examiner {
     }
 
     /// What a model would be shown of a step. `None` where rules settle it.
-    pub(super) fn shown(&self, step: Arc<Step>, snapshot: Snapshot) -> Option<Shown> {
+    pub(super) fn shown(&self, step: Arc<Step>, snapshot: Snapshot) -> Option<JudgeView> {
         let recalled = snapshot.seen_by(&step);
         let screened = self.screen(step, recalled.past());
         if screened.settled(self.policy()).is_some() {
@@ -189,7 +189,7 @@ impl Examiner {
         let mut cleared = self.mask(&screened, recalled.past()).ok()?;
         cleared.local_opinion = self.local_opinion(Beside::Model, &screened, recalled.past());
         let history = recalled.history(&cleared.step);
-        Some(Shown {
+        Some(JudgeView {
             suspicion: Alone::of(&cleared, self.policy()).suspicion,
             withheld: cleared.hidden.clone(),
             findings: cleared.shown_evidence(),

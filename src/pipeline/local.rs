@@ -10,7 +10,9 @@ use super::screen::Screened;
 use crate::local::{
     GroundKind, MayAllow, Mode, Score, Scored, ScorerDecision, StepRole, TrainingFeatures, Unread, Vocabulary,
 };
-use crate::model::{Confidence, Finding, Moved, Opinion, OpinionUse, ReasonCode, Severity, Step, Treatment, View};
+use crate::model::{
+    Attribution, Confidence, Finding, Opinion, OpinionUse, ReasonCode, Severity, Step, Treatment, View,
+};
 use crate::policy::Thresholds;
 use crate::prefilter::Usual;
 use crate::session::{SessionSnapshot, Snapshot};
@@ -186,7 +188,7 @@ fn opinion(
             .map(|content| content.pointer.clone())
             .unwrap_or_default()
     };
-    let passages = score.passages.iter().map(|told| Moved {
+    let passages = score.passages.iter().map(|told| Attribution {
         what: "passage".to_owned(),
         content: Some(told.content),
         pointer: pointer(told.content),
@@ -199,7 +201,7 @@ fn opinion(
         Some(match ground.what {
             GroundKind::Finding(at) => {
                 let finding = findings.get(at)?;
-                Moved {
+                Attribution {
                     what: finding.rule.clone(),
                     content: finding.content,
                     pointer: finding.pointer.clone(),
@@ -208,7 +210,7 @@ fn opinion(
                     weight,
                 }
             }
-            GroundKind::Relation(what) => Moved {
+            GroundKind::Relation(what) => Attribution {
                 what: what.to_owned(),
                 content: None,
                 pointer: Default::default(),
@@ -218,7 +220,7 @@ fn opinion(
             },
         })
     });
-    let mut evidence: Vec<Moved> = passages.chain(grounds).collect();
+    let mut evidence: Vec<Attribution> = passages.chain(grounds).collect();
     evidence.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
     Opinion {
         probability: score.probability,

@@ -62,7 +62,7 @@ use tokio::time::Instant;
 use tracing::Instrument;
 
 pub use admission::{Admitted, Claim, Refused};
-pub use examine::Shown;
+pub use examine::JudgeView;
 pub use organisation::{Organisation, Organisations};
 pub use recall::Line;
 pub use session_update::SessionUpdate;
@@ -381,7 +381,7 @@ impl Guardian {
     }
 
     /// What a judge would be shown of a step. `None` where rules settle it and no judge is asked.
-    pub async fn shown_to_judge(&self, admitted: &Admitted, step: Arc<Step>) -> Option<Shown> {
+    pub async fn shown_to_judge(&self, admitted: &Admitted, step: Arc<Step>) -> Option<JudgeView> {
         let admitted = &*admitted.under(&step);
         let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
         let (snapshot, _) = self.recall(admitted, &step, &mut step_slot).await;

@@ -17,7 +17,7 @@ const OF_LAYERS: &[&str] = &["extends", "teams", "agents", "callers", "team", "n
 
 /// One statement about a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct Statement {
     /// The setting, with dots; of a list of tables, its name.
     pub setting: String,
     /// The value as it is written.
@@ -54,7 +54,7 @@ pub fn explain(
     profile: &str,
     selected: Selected<'_>,
     setting: Option<&str>,
-) -> Result<Vec<Said>, PolicyError> {
+) -> Result<Vec<Statement>, PolicyError> {
     let wanted = setting.map(known).transpose()?;
     let mut layers = Vec::new();
     let mut extends = profile.to_owned();
@@ -93,7 +93,7 @@ pub fn explain(
     Ok(said(&layers, wanted.as_deref()))
 }
 
-fn said(layers: &[Written<'_>], wanted: Option<&str>) -> Vec<Said> {
+fn said(layers: &[Written<'_>], wanted: Option<&str>) -> Vec<Statement> {
     let fits = |setting: &str| {
         wanted.is_none_or(|wanted| {
             setting
@@ -101,16 +101,16 @@ fn said(layers: &[Written<'_>], wanted: Option<&str>) -> Vec<Said> {
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
     };
-    let mut said: Vec<Said> = Vec::new();
+    let mut said: Vec<Statement> = Vec::new();
     for layer in layers {
         let earlier = said.len();
         for leaf in layer.leaves.iter().filter(|leaf| fits(&leaf.setting)) {
             let adds = leaf.is_entry || ADDED.contains(&leaf.setting.as_str());
-            let is_said = |said: &Said| said.setting == leaf.setting;
+            let is_said = |said: &Statement| said.setting == leaf.setting;
             if adds || !said.iter().take(earlier).any(is_said) {
                 let line = layer.text.get(..leaf.at).unwrap_or_default().matches('\n').count() + 1;
                 let place = leaf.place.clone();
-                said.push(Said {
+                said.push(Statement {
                     setting: leaf.setting.clone(),
                     value: leaf.value.clone(),
                     place: place.unwrap_or_else(|| format!("{}:{line}", layer.name)),

@@ -36,7 +36,7 @@ pub use custom_rules::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLin
 pub use error::PolicyError;
 pub use everyday::Everyday;
 pub use examples::Example;
-pub use explain::{Said, explain};
+pub use explain::{Statement, explain};
 pub use file::PolicyFile;
 pub use harmless::HarmlessEntry;
 pub use judging::{

@@ -76,7 +76,7 @@ pub(super) enum Part {
 
 /// Whether a hit is worth telling by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Told {
+enum Reporting {
     Alone,
     InCompany,
 }
@@ -87,7 +87,7 @@ struct Pattern {
     expression: ByteExpression,
     weight: u32,
     part: Part,
-    told: Told,
+    told: Reporting,
     /// Words that, near a hit, make it something else.
     unless: Vec<String>,
 }
@@ -112,7 +112,7 @@ pub(super) struct Hit {
     pub(super) weight: u32,
     /// What it says.
     pub(super) part: Part,
-    told: Told,
+    told: Reporting,
     quoted: bool,
 }
 
@@ -124,7 +124,7 @@ impl Hit {
 
     /// Whether it is worth telling although nothing else stands near it.
     pub(super) fn is_told_alone(&self) -> bool {
-        self.told == Told::Alone
+        self.told == Reporting::Alone
     }
 }
 
@@ -174,9 +174,9 @@ impl Signals {
                     weight: pattern.weight.unwrap_or(entry.weight) * HALVES,
                     part: entry.part,
                     told: if pattern.alone.unwrap_or(entry.alone) {
-                        Told::Alone
+                        Reporting::Alone
                     } else {
-                        Told::InCompany
+                        Reporting::InCompany
                     },
                     unless: pattern.unless.iter().map(|word| fold_pattern(word)).collect(),
                 });

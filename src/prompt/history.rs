@@ -9,7 +9,7 @@ use super::fence::{self, Fence};
 use super::share::{self, Need, Rank};
 use super::{tokens, window};
 use crate::model::{
-    Earlier, Excerpt, FirstRead, Gap, History, Kind, Noted, ReasonCode, Request, Said, Severity, Voice,
+    Earlier, EarlierText, Excerpt, FirstRead, Gap, History, Kind, Noted, ReasonCode, Request, Severity, Voice,
 };
 
 /// Tokens of an element's own text.
@@ -181,13 +181,13 @@ fn frame(step: &Earlier) -> usize {
     2 * ELEMENT + NOTED * telling(step).count().min(MAX_NOTED)
 }
 
-fn line_needs(said: &Said, fence: &Fence<'_>) -> usize {
+fn line_needs(said: &EarlierText, fence: &Fence<'_>) -> usize {
     let frame = if is_line(said) { LINE } else { 2 * ELEMENT };
     frame + needs(&said.text, fence)
 }
 
 /// Whether a text can stand on a line with its speaker.
-fn is_line(said: &Said) -> bool {
+fn is_line(said: &EarlierText) -> bool {
     let text = &said.text;
     text.cut == 0 && !text.head.contains(['\n', '\r']) && text.head.chars().nth(MAX_LINE).is_none()
 }
@@ -254,12 +254,12 @@ fn texts(step: &Earlier, fence: &Fence<'_>, room: usize) -> Vec<String> {
 }
 
 /// A short text of an earlier step, with its speaker. Line breaks are shown as escapes: no text can begin a line.
-fn line(said: &Said, kind: Kind, fence: &Fence<'_>) -> String {
+fn line(said: &EarlierText, kind: Kind, fence: &Fence<'_>) -> String {
     let label = label(said, kind, fence);
     format!("{}{label}: {}", said.origin, fence.inline(&said.text.head))
 }
 
-fn label(said: &Said, kind: Kind, fence: &Fence<'_>) -> String {
+fn label(said: &EarlierText, kind: Kind, fence: &Fence<'_>) -> String {
     let named = said.label.as_ref().filter(|_| kind != Kind::UserMessage);
     named
         .map(|label| format!(" {}", fence.quoted(label)))
@@ -267,7 +267,7 @@ fn label(said: &Said, kind: Kind, fence: &Fence<'_>) -> String {
 }
 
 /// A text of an earlier step. None of them has authority: what the user asked for is shown as a request.
-fn said(said: &Said, kind: Kind, fence: &Fence<'_>, share: usize) -> String {
+fn said(said: &EarlierText, kind: Kind, fence: &Fence<'_>, share: usize) -> String {
     let named = said.label.as_ref().filter(|_| kind != Kind::UserMessage);
     let label = named
         .map(|label| format!(" label={}", fence.quoted(label)))

@@ -18,7 +18,7 @@ use super::{Refusal, Shared, batch, claims};
 use crate::model::{Caller, Clean, RequestId, Step, Verdict};
 use crate::pipeline::{self, Admitted, Decided, Recorded};
 use crate::telemetry::names;
-use crate::wire::{self, Call, Facts, Incoming, Item, Limits, RpcError, Shown};
+use crate::wire::{self, Call, Disclosure, Facts, Incoming, Item, Limits, RpcError};
 use crate::work::{Size, Slot};
 
 /// `POST /` and `POST /aos`.
@@ -193,11 +193,11 @@ pub(super) async fn decide(
     step: Arc<Step>,
     slot: Slot,
     permits: Arc<Permits>,
-    encode: impl FnOnce(&Clean<Verdict>, &Facts, &Shown) -> Vec<u8> + Send + 'static,
+    encode: impl FnOnce(&Clean<Verdict>, &Facts, &Disclosure) -> Vec<u8> + Send + 'static,
 ) -> Result<Vec<u8>, Refusal> {
     let admitted = admitted(shared, caller, &step).await?;
     let disclosure = admitted.policy_of(&step).disclosure;
-    let shown = Shown {
+    let shown = Disclosure {
         reasoning: disclosure.reasoning,
         findings: disclosure.findings,
         coverage: disclosure.coverage,
@@ -229,8 +229,8 @@ pub(super) async fn decide(
 
 fn encoded(
     decided: &Decided,
-    shown: &Shown,
-    encode: impl FnOnce(&Clean<Verdict>, &Facts, &Shown) -> Vec<u8>,
+    shown: &Disclosure,
+    encode: impl FnOnce(&Clean<Verdict>, &Facts, &Disclosure) -> Vec<u8>,
 ) -> Result<Vec<u8>, Refusal> {
     if decided.recorded == Recorded::No {
         return Err(Refusal::Unrecorded);

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::facts::{Instruction, SessionFacts};
 use super::source_text::KeptText;
 use super::taint::{
-    EchoKind, Provenance, TaintHit, UserRelation, ValueKind, find_passage, find_value, find_words, plain, stem,
+    Provenance, TaintHit, TaintKind, UserRelation, ValueKind, find_passage, find_value, find_words, plain, stem,
 };
 use crate::model::{Confidence, FirstRead, Origin, Place, Reappears, Step, head};
 
@@ -68,15 +68,15 @@ pub(super) fn of(trail: &SessionFacts, step: &Step, echoes: &[TaintHit]) -> Vec<
 /// Whether somebody who judges the step learns something from where it stood.
 fn tells(echo: &TaintHit) -> bool {
     let telling = match echo.kind {
-        EchoKind::Value(ValueKind::Number | ValueKind::Name) => echo.instructed,
-        EchoKind::Value(_) | EchoKind::Passage => true,
+        TaintKind::Value(ValueKind::Number | ValueKind::Name) => echo.instructed,
+        TaintKind::Value(_) | TaintKind::Passage => true,
     };
     telling && echo.relation != UserRelation::User
 }
 
 /// What tells most: out of an instruction, then to where something goes, then passages.
 fn weight(echo: &TaintHit) -> (bool, bool, bool) {
-    let destination = matches!(echo.kind, EchoKind::Value(kind) if kind.is_destination());
+    let destination = matches!(echo.kind, TaintKind::Value(kind) if kind.is_destination());
     (echo.instructed, destination, echo.relation == UserRelation::Stranger)
 }
 
@@ -92,8 +92,8 @@ fn written<'s>(step: &'s Step, echo: &TaintHit) -> Option<&'s str> {
 
 fn find(echo: &TaintHit, text: &str, written: &str) -> Option<Range<usize>> {
     match echo.kind {
-        EchoKind::Value(_) => find_value(text, written),
-        EchoKind::Passage => find_passage(text, written),
+        TaintKind::Value(_) => find_value(text, written),
+        TaintKind::Passage => find_passage(text, written),
     }
 }
 

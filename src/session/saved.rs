@@ -10,8 +10,8 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::{
-    ClassSet, Confidence, Earlier, Excerpt, Gap, Kind, Method, Noted, Origin, Outcome, Pointer, ReasonCode, Request,
-    Said, Severity, ToolClass,
+    ClassSet, Confidence, Earlier, EarlierText, Excerpt, Gap, Kind, Method, Noted, Origin, Outcome, Pointer,
+    ReasonCode, Request, Severity, ToolClass,
 };
 
 /// What has a name by which it is known again.
@@ -128,7 +128,7 @@ macro_rules! saved {
 }
 
 saved! {
-    Said => SavedSaid,
+    EarlierText => SavedText,
     Noted => SavedNoted,
     Request => SavedRequest,
     Earlier => SavedStep,
@@ -209,8 +209,8 @@ struct SavedRequest {
 }
 
 #[derive(Serialize, Deserialize)]
-#[serde(remote = "Said")]
-struct SavedSaid {
+#[serde(remote = "EarlierText")]
+struct SavedText {
     #[serde(with = "by_name")]
     origin: Origin,
     #[serde(with = "by_name")]
@@ -250,7 +250,7 @@ struct SavedStep {
     #[serde(with = "by_names")]
     reasons: Vec<ReasonCode>,
     #[serde(with = "each_by_field")]
-    said: Vec<Said>,
+    said: Vec<EarlierText>,
     unsaid: usize,
     #[serde(with = "each_by_field")]
     noted: Vec<Noted>,

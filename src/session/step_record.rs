@@ -10,8 +10,8 @@ use super::agent::{Digest, OfferedBy, TaintedMemory, ToolSeen};
 use super::effects::Effects;
 use super::source_text::{self, SourceText};
 use crate::model::{
-    Content, ContentId, Decision, Earlier, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome, Place, Pointer,
-    ReasonCode, Said, Severity, Step, Verdict, Withheld,
+    Content, ContentId, Decision, Earlier, EarlierText, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome,
+    Place, Pointer, ReasonCode, Severity, Step, Verdict, Withheld,
 };
 
 /// Bytes that are quoted of one text.
@@ -213,7 +213,7 @@ fn request(step: &Step, settled: Settled<'_>) -> Option<String> {
 }
 
 /// What a step said, as it may be repeated; and how many texts were too many.
-fn quoted(step: &Step, withheld: &Withheld) -> (Vec<Said>, usize) {
+fn quoted(step: &Step, withheld: &Withheld) -> (Vec<EarlierText>, usize) {
     let strings = step
         .contents
         .iter()
@@ -250,7 +250,7 @@ fn quoted(step: &Step, withheld: &Withheld) -> (Vec<Said>, usize) {
         }
         let text = Excerpt::of(&withheld.without(text), MAX_TEXT.min(left));
         left -= text.len().min(left);
-        said.push(Said {
+        said.push(EarlierText {
             origin,
             pointer: withheld.pointer(pointer),
             label: label.map(|label| Excerpt::of(&withheld.without(label), 80).head),

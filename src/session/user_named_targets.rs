@@ -154,7 +154,7 @@ fn is_described(past: &SessionSnapshot, content: &Content, step: &Step) -> bool 
         && trail.taint().look(step).iter().any(|echo| {
             let address = matches!(
                 echo.kind,
-                super::taint::EchoKind::Value(super::taint::ValueKind::Url | super::taint::ValueKind::Host)
+                super::taint::TaintKind::Value(super::taint::ValueKind::Url | super::taint::ValueKind::Host)
             );
             address && echo.content == Some(content.id) && !echo.instructed
         })

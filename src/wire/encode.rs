@@ -25,7 +25,7 @@ pub struct Facts {
 
 /// What of a verdict is shown to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shown {
+pub struct Disclosure {
     /// `result.reasoning`.
     pub reasoning: bool,
     /// `result.data.findings`.
@@ -42,7 +42,7 @@ pub struct Shown {
 ///
 /// `modify` is only sent with a modified request, and only where the method allows it; what would be a modification
 /// otherwise is a `deny`. A verdict that nobody could reach is an error (-32012).
-pub fn encode_verdict(id: &RequestId, verdict: &Clean<Verdict>, facts: &Facts, shown: &Shown) -> Vec<u8> {
+pub fn encode_verdict(id: &RequestId, verdict: &Clean<Verdict>, facts: &Facts, shown: &Disclosure) -> Vec<u8> {
     if verdict.undecided {
         return encode_error(Some(id), &RpcError::undecided(&facts.decision_id));
     }
@@ -110,7 +110,7 @@ fn answer<'v>(
     verdict: &'v Verdict,
     modified_request: Option<&'v RawValue>,
     facts: &'v Facts,
-    shown: &Shown,
+    shown: &Disclosure,
 ) -> VerdictResult<'v> {
     VerdictResult {
         decision: verdict.decision.as_str(),
@@ -123,7 +123,7 @@ fn answer<'v>(
 }
 
 /// What is sent in place of a modification that cannot be.
-fn refusal<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> VerdictResult<'v> {
+fn refusal<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Disclosure) -> VerdictResult<'v> {
     let mut result = answer(verdict, None, facts, shown);
     result.decision = Decision::Deny.as_str();
     result.message = "The request could only go ahead in a modified form, which is not possible here, so it is denied.";
@@ -134,7 +134,7 @@ fn refusal<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Verdict
     result
 }
 
-pub(super) fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Shown) -> Data<'v> {
+pub(super) fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Disclosure) -> Data<'v> {
     let mut owasp: Vec<&'static str> = Vec::new();
     for id in verdict.reason_codes.iter().flat_map(|code| code.owasp()) {
         if !owasp.contains(id) {
@@ -193,7 +193,7 @@ fn notes(verdict: &Verdict) -> Vec<&str> {
 }
 
 /// What would have been answered. A modification that could not be sent would have been a denial.
-fn observed<'v>(verdict: &'v Verdict, shown: &Shown) -> Option<ShownObserved<'v>> {
+fn observed<'v>(verdict: &'v Verdict, shown: &Disclosure) -> Option<ShownObserved<'v>> {
     let observed = verdict.observed.as_deref()?;
     let modified = observed
         .modified
@@ -213,7 +213,7 @@ fn observed<'v>(verdict: &'v Verdict, shown: &Shown) -> Option<ShownObserved<'v>
     })
 }
 
-fn findings<'v>(verdict: &'v Verdict, shown: &Shown) -> Option<Vec<ShownFinding<'v>>> {
+fn findings<'v>(verdict: &'v Verdict, shown: &Disclosure) -> Option<Vec<ShownFinding<'v>>> {
     let all = || verdict.findings.iter().map(ShownFinding::of).collect();
     shown.findings.then(all)
 }

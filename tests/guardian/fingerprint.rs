@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use aos_guardian::cache::{Fingerprint, Scope};
 use aos_guardian::model::{
-    Confidence, ContentId, Earlier, Excerpt, Finding, FirstRead, History, Kind, Method, NOTHING_WITHHELD, Noted,
-    OrganisationId, Origin, Outcome, Pointer, Reappears, ReasonCode, Request, Said, Severity, Step, Suspicion,
+    Confidence, ContentId, Earlier, EarlierText, Excerpt, Finding, FirstRead, History, Kind, Method, NOTHING_WITHHELD,
+    Noted, OrganisationId, Origin, Outcome, Pointer, Reappears, ReasonCode, Request, Severity, Step, Suspicion,
     Treatment, View, Voice,
 };
 use aos_guardian::policy::Policy;
@@ -311,7 +311,7 @@ fn earlier() -> Earlier {
         tool: Some("mail.read".to_owned()),
         outcome: Outcome::Allowed,
         reasons: Vec::new(),
-        said: vec![Said {
+        said: vec![EarlierText {
             origin: Origin::ToolOutput,
             pointer: Pointer::new("/params/result"),
             label: None,

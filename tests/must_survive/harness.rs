@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use aos_guardian::config::ConfigFile;
 use aos_guardian::pipeline::Guardian;
-use aos_guardian::wire::{self, Call, Facts, Incoming, Item, Shown};
+use aos_guardian::wire::{self, Call, Disclosure, Facts, Incoming, Item};
 use aos_guardian::{app, audit};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -100,7 +100,7 @@ impl Door {
                     decision_id: decided.decision_id.clone(),
                     duration_ms: 1.0,
                 };
-                let shown = Shown {
+                let shown = Disclosure {
                     reasoning: true,
                     findings: true,
                     coverage: true,

@@ -12,7 +12,7 @@ use crate::cli::{Ended, input, runtime};
 use crate::config::Config;
 use crate::judge::AgentReasoning;
 use crate::model::{Caller, History, Step, Withheld};
-use crate::pipeline::{Admitted, Guardian, Shown};
+use crate::pipeline::{Admitted, Guardian, JudgeView};
 use crate::prefilter::Prefilters;
 use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
 use crate::{app, audit, wire};
@@ -39,7 +39,7 @@ pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
         Some(shown) => shown,
         None => {
             eprintln!("rules settle this step, so no model is asked; this is what it would be shown otherwise");
-            Shown {
+            JudgeView {
                 findings: Prefilters::standard()?.screen(&step, &policy).findings,
                 withheld: Withheld::default(),
                 suspicion: None,
@@ -87,7 +87,12 @@ pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
 }
 
 /// What a judge is shown of the last step, once the earlier ones have been decided without it.
-async fn shown_of(guardian: &Guardian, admitted: &Admitted, earlier: Vec<Arc<Step>>, last: Arc<Step>) -> Option<Shown> {
+async fn shown_of(
+    guardian: &Guardian,
+    admitted: &Admitted,
+    earlier: Vec<Arc<Step>>,
+    last: Arc<Step>,
+) -> Option<JudgeView> {
     for step in earlier {
         let decided = guardian.decide_by(None, admitted, step).await;
         eprintln!("before: {}", decided.verdict.message);

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::said::names;
-use crate::config::Said::{self, Also, Needs, OneOf, Open, Schema, Words};
+use super::constraints::names;
+use crate::config::Constraint::{self, Also, Needs, OneOf, Open, Schema, Words};
 use crate::eval::{KEYS, Weight};
 use crate::model::Decision;
 use crate::policy::PROFILE_NAMES;
 
 /// What is said of a labelled step.
-pub(super) fn step() -> Vec<(String, Said)> {
+pub(super) fn step() -> Vec<(String, Constraint)> {
     let decisions = || OneOf(names(Decision::ALL, Decision::as_str));
     let notes = KEYS.iter().map(|(path, keys)| (*path, Also(keys)));
     let held = [
@@ -86,7 +86,7 @@ pub(super) fn step() -> Vec<(String, Said)> {
 }
 
 /// What is said of a labelled session.
-pub(super) fn session() -> Vec<(String, Said)> {
+pub(super) fn session() -> Vec<(String, Constraint)> {
     let held = [
         ("", Needs(&["id", "agent", "steps"])),
         ("weight", weight()),
@@ -159,14 +159,14 @@ pub(super) fn log() -> Value {
     })
 }
 
-fn request() -> Said {
+fn request() -> Constraint {
     Schema(json!({"type": "object"}))
 }
 
-fn weight() -> Said {
+fn weight() -> Constraint {
     Schema(json!({"type": "number", "exclusiveMinimum": 0, "maximum": Weight::MAX}))
 }
 
-fn said(all: impl IntoIterator<Item = (&'static str, Said)>) -> Vec<(String, Said)> {
+fn said(all: impl IntoIterator<Item = (&'static str, Constraint)>) -> Vec<(String, Constraint)> {
     all.into_iter().map(|(path, said)| (path.to_owned(), said)).collect()
 }

@@ -5,16 +5,16 @@
 //! is for the program to say: `guardian config check`.
 
 mod cases;
+mod constraints;
 mod policies;
-mod said;
 mod shape;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::reference::{self, Key};
-use crate::config::Said;
-use said::member;
+use crate::config::Constraint;
+use constraints::member;
 use shape::Shape;
 
 /// The schema of guardian.toml.
@@ -47,7 +47,7 @@ pub(super) fn print(schema: &Value) {
     super::output::write(format_args!("{sorted:#}\n"));
 }
 
-fn schema<T: DeserializeOwned>(title: &str, said: Vec<(String, Said)>, words: &str) -> anyhow::Result<Value> {
+fn schema<T: DeserializeOwned>(title: &str, said: Vec<(String, Constraint)>, words: &str) -> anyhow::Result<Value> {
     let mut schema = shaped::<T>(title, said)?;
     describe(&mut schema, &reference::sections(words));
     take_over_descriptions(&mut schema, &Map::new());
@@ -59,7 +59,7 @@ fn schema<T: DeserializeOwned>(title: &str, said: Vec<(String, Said)>, words: &s
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 
 /// The shape of a type with what is said of its keys.
-fn shaped<T: DeserializeOwned>(title: &str, said: Vec<(String, Said)>) -> anyhow::Result<Value> {
+fn shaped<T: DeserializeOwned>(title: &str, said: Vec<(String, Constraint)>) -> anyhow::Result<Value> {
     let mut schema = Shape::of::<T>()?.schema();
     for (path, said) in said {
         said.put(&mut schema, &path)?;

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::said::names;
-use crate::config::Said::{self, Between, Keys, Needs, OneOf, Schema, Share, Words};
+use super::constraints::names;
+use crate::config::Constraint::{self, Between, Keys, Needs, OneOf, Schema, Share, Words};
 use crate::model::{
     Authorization, Confidence, Decision, Enforcement, Kind, Method, Origin, ReasonCode, Risk, Severity, ToolClass,
     Treatment,
@@ -11,7 +11,7 @@ use crate::model::{
 use crate::policy::PROFILE_NAMES;
 
 /// What is said of each key, by its path.
-pub(super) fn said() -> Vec<(String, Said)> {
+pub(super) fn said() -> Vec<(String, Constraint)> {
     let all = findings()
         .into_iter()
         .chain(own_rules())
@@ -21,15 +21,15 @@ pub(super) fn said() -> Vec<(String, Said)> {
     all.map(|(path, said)| (path.to_owned(), said)).collect()
 }
 
-fn severities() -> Said {
+fn severities() -> Constraint {
     OneOf(names(Severity::ALL, Severity::as_str))
 }
 
-fn confidences() -> Said {
+fn confidences() -> Constraint {
     OneOf(names(Confidence::ALL, Confidence::as_str))
 }
 
-fn origins() -> Said {
+fn origins() -> Constraint {
     OneOf(names(Origin::ALL, Origin::as_str))
 }
 
@@ -40,7 +40,7 @@ fn reason() -> Value {
 }
 
 /// What is made of findings, and what needs no judge.
-fn findings() -> Vec<(&'static str, Said)> {
+fn findings() -> Vec<(&'static str, Constraint)> {
     let kinds = || OneOf(names(Kind::ALL, Kind::as_str));
     let methods = || OneOf(names(Method::ALL, Method::as_str));
     vec![
@@ -71,7 +71,7 @@ fn findings() -> Vec<(&'static str, Said)> {
     ]
 }
 
-fn own_rules() -> Vec<(&'static str, Said)> {
+fn own_rules() -> Vec<(&'static str, Constraint)> {
     vec![
         ("rules", Needs(&["id", "title", "reason", "words", "pattern"])),
         (
@@ -90,7 +90,7 @@ fn own_rules() -> Vec<(&'static str, Said)> {
 }
 
 /// Tables whose keys are names.
-fn tables() -> Vec<(&'static str, Said)> {
+fn tables() -> Vec<(&'static str, Constraint)> {
     let and = |mut names: Vec<&'static str>, other| {
         names.push(other);
         names
@@ -117,7 +117,7 @@ fn tables() -> Vec<(&'static str, Said)> {
 }
 
 /// A layer is a policy without layers, and with those whom it is for.
-fn layers() -> Vec<(&'static str, Said)> {
+fn layers() -> Vec<(&'static str, Constraint)> {
     let policy = || Schema(json!({"$ref": "#"}));
     vec![
         ("teams.*", policy()),
@@ -135,7 +135,7 @@ fn layers() -> Vec<(&'static str, Said)> {
     ]
 }
 
-fn judging() -> Vec<(&'static str, Said)> {
+fn judging() -> Vec<(&'static str, Constraint)> {
     let decisions = || OneOf(names(Decision::ALL, Decision::as_str));
     vec![
         ("everyday.allow_below", Between(0, 1)),

@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::session::{Label, Session, tool};
-use crate::wire::chat::{self, Outcome, Part, Said, Who};
+use crate::wire::chat::{self, ChatItem, Outcome, Part, Speaker};
 use crate::wire::{Json, Place};
 
 /// Whether a line of a suite is a message log.
@@ -39,20 +39,20 @@ pub(super) fn log(session: &mut Session, log: &Value) {
         for said in &message.said {
             let label = |place: &Place| label(&document, place, &message.place);
             match said {
-                Said::Words { who, parts } => {
+                ChatItem::Words { who, parts } => {
                     for Part { place, value } in parts {
                         let kind = match who {
-                            Who::User => "user",
-                            Who::Agent => "agent",
+                            Speaker::User => "user",
+                            Speaker::Agent => "agent",
                         };
                         session.says(kind, &chat::text_of(value), label(place));
                     }
                 }
-                Said::Call(call) => {
+                ChatItem::Call(call) => {
                     let (arguments, reasoning) = (Value::from(&call.arguments), Some(call.reasoning.as_str()));
                     session.calls(&call.name, arguments, reasoning, label(&call.place));
                 }
-                Said::Result(result) => {
+                ChatItem::Result(result) => {
                     session.results(content_of(&document, result), result.failed, label(&result.place));
                 }
             }

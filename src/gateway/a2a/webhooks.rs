@@ -62,15 +62,15 @@ fn each(call: &mut Call, mut replace: impl FnMut(&str) -> Result<String, &'stati
         Err(why) => wrong = Some(why),
     };
     match call.op {
-        Op::PushSet => urls(&mut call.params, Where::Inside, &mut visit),
+        Op::PushSet => urls(&mut call.params, UrlPlace::Inside, &mut visit),
         Op::Send | Op::Stream => {
             for name in ["configuration", "config"] {
                 if let Some(configuration) = call.params.get_mut(name) {
-                    urls(configuration, Where::Around, &mut visit);
+                    urls(configuration, UrlPlace::Around, &mut visit);
                 }
             }
         }
-        Op::Unknown => urls(&mut call.params, Where::Around, &mut visit),
+        Op::Unknown => urls(&mut call.params, UrlPlace::Around, &mut visit),
         Op::Get | Op::List | Op::Cancel | Op::Subscribe | Op::PushGet | Op::PushList | Op::PushDelete | Op::Card => {}
     }
     match wrong {
@@ -83,23 +83,23 @@ fn each(call: &mut Call, mut replace: impl FnMut(&str) -> Result<String, &'stati
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Where {
+enum UrlPlace {
     /// In a configuration of push notifications.
     Inside,
     /// Where one may stand.
     Around,
 }
 
-fn urls(value: &mut Json, place: Where, visit: &mut impl FnMut(&mut String)) {
+fn urls(value: &mut Json, place: UrlPlace, visit: &mut impl FnMut(&mut String)) {
     match value {
         Json::Object(members) => {
             for (name, member) in members {
                 match member {
-                    Json::Text(url) if place == Where::Inside && name.eq_ignore_ascii_case("url") => visit(url),
+                    Json::Text(url) if place == UrlPlace::Inside && name.eq_ignore_ascii_case("url") => visit(url),
                     _ => {
                         let plain = name.replace('_', "").to_ascii_lowercase();
-                        let inside = plain.ends_with("pushnotificationconfig") || place == Where::Inside;
-                        urls(member, if inside { Where::Inside } else { Where::Around }, visit);
+                        let inside = plain.ends_with("pushnotificationconfig") || place == UrlPlace::Inside;
+                        urls(member, if inside { UrlPlace::Inside } else { UrlPlace::Around }, visit);
                     }
                 }
             }
@@ -117,7 +117,7 @@ pub(super) async fn restore(route: &Route, call: &Call, answer: &mut Json, owner
     let prefix = route.here(PUSH_PATH);
     let mut ids = Vec::new();
     if let Some(result) = call.result_mut(answer) {
-        urls(result, Where::Inside, &mut |url| {
+        urls(result, UrlPlace::Inside, &mut |url| {
             ids.extend(url.strip_prefix(&prefix).map(str::to_owned))
         });
     }
@@ -125,7 +125,7 @@ pub(super) async fn restore(route: &Route, call: &Call, answer: &mut Json, owner
     // Those that are not known are shown as they are.
     let _ = route.webhooks.learn(&ids).await;
     if let Some(result) = call.result_mut(answer) {
-        urls(result, Where::Inside, &mut |url| {
+        urls(result, UrlPlace::Inside, &mut |url| {
             if let Some(own) = url
                 .strip_prefix(&prefix)
                 .and_then(|id| route.webhooks.find_own(id, owner))

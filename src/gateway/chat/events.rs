@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::Api;
 use super::assembled::Assembled;
-use super::forms::Told;
+use super::forms::ToldSoFar;
 use super::retold::Retold;
 use super::step::{ODD, Step};
 use super::turn::{Settled, Turn};
@@ -93,8 +93,8 @@ impl Following {
         let held = std::mem::take(&mut self.held);
         let before = &self.assembled.answer;
         let told = match self.held_since {
-            Some(blocks) if !self.holds_all() => Told::Blocks(blocks),
-            Some(_) | None => Told::Nothing,
+            Some(blocks) if !self.holds_all() => ToldSoFar::Blocks(blocks),
+            Some(_) | None => ToldSoFar::Nothing,
         };
         let Settled { answer, used } = self.turn.settle(before, told).await;
         if answer == *before {

@@ -6,12 +6,12 @@ use http::header::AUTHORIZATION;
 use http::{HeaderMap, StatusCode};
 
 use super::events::Events;
-use super::forms::Told;
+use super::forms::ToldSoFar;
 use super::judging::{Bench, Fate};
-use super::turn::{Asked, Settled, Turn, stored_name};
+use super::turn::{SentRequest, Settled, Turn, stored_name};
 use super::{Api, Op};
 use crate::gateway::answer::Answer;
-use crate::gateway::conversations::{Became, Conversation, Known, Named, beginning, next};
+use crate::gateway::conversations::{Became, Conversation, JudgedBefore, Named, beginning, next};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol};
 use crate::gateway::json::Json;
@@ -21,7 +21,7 @@ use crate::gateway::route::Route;
 use crate::gateway::settings::OnDeny;
 use crate::gateway::slow_answer::{Awaited, Opened};
 use crate::gateway::upstream::json_body;
-use crate::wire::chat::{self, RunBy, Said, Who};
+use crate::wire::chat::{self, ChatItem, RunBy, Speaker};
 use crate::wire::is_identifier;
 
 /// The header with which agents name a session.
@@ -101,13 +101,13 @@ impl Call {
         let log = chat::read(&self.body);
         let stored = self.stored_before().and_then(|id| route.conversations.stored(id));
         let start = stored.as_ref().map_or(self.caller, |stored| stored.end);
-        let all: Vec<&Said> = log.messages.iter().flat_map(|message| &message.said).collect();
+        let all: Vec<&ChatItem> = log.messages.iter().flat_map(|message| &message.said).collect();
         let mut chain = Vec::with_capacity(all.len());
         for said in &all {
             chain.push(next(chain.last().copied().unwrap_or(start), said));
         }
         let named = if self.session.is_some() { Named::Yes } else { Named::No };
-        let Known { conversation, became } = route.conversations.known(&chain, named);
+        let JudgedBefore { conversation, became } = route.conversations.known(&chain, named);
         let conversation = conversation.or_else(|| stored.as_ref().map(|stored| Arc::clone(&stored.conversation)));
         let own = || self.session.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
         let bench = Bench {
@@ -156,23 +156,23 @@ impl Call {
     }
 
     /// The request, for a model that is asked for a whole answer after its calls were denied.
-    async fn to_ask_again(&self, route: &Route) -> Result<Arc<Asked>, Denial> {
+    async fn to_ask_again(&self, route: &Route) -> Result<Arc<SentRequest>, Denial> {
         let mut request = self.body.clone();
         request.remove("stream");
         request.remove("stream_options");
         let room = route.room();
         let taken = room.take(request.bytes()).await;
         taken.map_err(|fault| Denial::undecided(Stage::Request, "oversized", fault.to_string()))?;
-        Ok(Arc::new(Asked { request, _room: room }))
+        Ok(Arc::new(SentRequest { request, _room: room }))
     }
 
     /// Puts what a piece became into its place.
-    fn put(&mut self, said: &Said, became: &Became) -> Result<(), Denial> {
+    fn put(&mut self, said: &ChatItem, became: &Became) -> Result<(), Denial> {
         let unmodifiable = || Denial::unmodifiable(Stage::Request);
         match (became, said) {
             (Became::Same, _) => Ok(()),
             (Became::Edited(params), _) => chat::write_back(&mut self.body, said, params).ok_or_else(unmodifiable),
-            (Became::Denied(words), Said::Result(result)) => self
+            (Became::Denied(words), ChatItem::Result(result)) => self
                 .api
                 .replace_result(&mut self.body, result, words)
                 .ok_or_else(unmodifiable),
@@ -183,23 +183,25 @@ impl Call {
 
 /// What a request may not say is refused, or replaced where the model expects a result. What the agent says of itself has happened: it is
 /// judged for what comes after it.
-async fn admit_one(bench: &Bench, said: &Said) -> Result<Became, Denial> {
+async fn admit_one(bench: &Bench, said: &ChatItem) -> Result<Became, Denial> {
     let fate = bench.judge(said, Stage::Request).await;
     match (said, fate) {
         (_, Fate::Same) => Ok(Became::Same),
-        (Said::Words { who: Who::User, .. }, Fate::Denied(denial)) => Err(denial),
-        (Said::Result(result), Fate::Denied(denial)) if result.run_by == RunBy::Agent => {
+        (ChatItem::Words { who: Speaker::User, .. }, Fate::Denied(denial)) => Err(denial),
+        (ChatItem::Result(result), Fate::Denied(denial)) if result.run_by == RunBy::Agent => {
             // Without a verdict it may be asked again.
             match denial.decision_id.is_empty() {
                 true => Err(denial),
                 false => Ok(Became::Denied(denial.text().into())),
             }
         }
-        (Said::Words { who: Who::User, .. }, Fate::Edited(params)) => Ok(Became::Edited(Arc::new(params))),
-        (Said::Result(result), Fate::Edited(params)) if result.run_by == RunBy::Agent => {
+        (ChatItem::Words { who: Speaker::User, .. }, Fate::Edited(params)) => Ok(Became::Edited(Arc::new(params))),
+        (ChatItem::Result(result), Fate::Edited(params)) if result.run_by == RunBy::Agent => {
             Ok(Became::Edited(Arc::new(params)))
         }
-        (Said::Words { .. } | Said::Call(_) | Said::Result(_), Fate::Edited(_) | Fate::Denied(_)) => Ok(Became::Same),
+        (ChatItem::Words { .. } | ChatItem::Call(_) | ChatItem::Result(_), Fate::Edited(_) | Fate::Denied(_)) => {
+            Ok(Became::Same)
+        }
     }
 }
 
@@ -263,7 +265,7 @@ impl Protocol for Call {
                 "the model behind the gateway gave something that is no answer",
             );
         }
-        let Settled { answer, .. } = turn.settle(&answer, Told::Nothing).await;
+        let Settled { answer, .. } = turn.settle(&answer, ToldSoFar::Nothing).await;
         whole(answer.write())
     }
 

@@ -9,11 +9,11 @@ use crate::gateway::answer::Answer;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::{Json, object};
 use crate::wire::Place;
-use crate::wire::chat::{self, Outcome, RunBy, Said};
+use crate::wire::chat::{self, ChatItem, Outcome, RunBy};
 
 /// What of an answer the agent has been told already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum ToldSoFar {
     /// Nothing.
     Nothing,
     /// Its first blocks, of Chat Completions words: they can only be added to.
@@ -23,13 +23,15 @@ pub(super) enum Told {
 /// Stands in an answer for a call that was taken out, until words do. No interface has such a value there.
 const STOPPED: Json = Json::Bool(false);
 
-impl Told {
+impl ToldSoFar {
     /// Whether what stands here has been told.
     fn includes(self, api: Api, place: &Place) -> bool {
         match (self, api) {
-            (Told::Nothing, _) => false,
-            (Told::Blocks(_), Api::Completions) => true,
-            (Told::Blocks(told), Api::Messages | Api::Responses) => place.first_index().is_some_and(|at| at < told),
+            (ToldSoFar::Nothing, _) => false,
+            (ToldSoFar::Blocks(_), Api::Completions) => true,
+            (ToldSoFar::Blocks(told), Api::Messages | Api::Responses) => {
+                place.first_index().is_some_and(|at| at < told)
+            }
         }
     }
 }
@@ -127,13 +129,20 @@ impl Api {
     }
 
     /// Puts what was judged into an answer; whether something was stopped. A denied call becomes words.
-    pub(super) fn apply(self, answer: &mut Json, judged: &[(Said, Fate)], told: Told, structured: bool) -> bool {
+    pub(super) fn apply(
+        self,
+        answer: &mut Json,
+        judged: &[(ChatItem, Fate)],
+        told: ToldSoFar,
+        structured: bool,
+    ) -> bool {
         let (mut calls, mut further, mut stopped) = (Vec::new(), Vec::new(), false);
         if judged.iter().any(|(_, fate)| *fate != Fate::Same) {
             remove_tokens(answer);
         }
         for (said, fate) in judged {
-            let is_told = matches!(said, Said::Words { .. }) && said.place().is_some_and(|at| told.includes(self, at));
+            let is_told =
+                matches!(said, ChatItem::Words { .. }) && said.place().is_some_and(|at| told.includes(self, at));
             let denial = match fate {
                 Fate::Same => continue,
                 Fate::Edited(params) if !is_told && chat::write_back(answer, said, params).is_some() => continue,
@@ -142,14 +151,14 @@ impl Api {
             };
             stopped = true;
             match said {
-                Said::Call(call) => {
+                ChatItem::Call(call) => {
                     if let Some(place) = answer.at_place_mut(&call.place) {
                         *place = STOPPED;
                         calls.push(denial.text());
                     }
                 }
-                Said::Words { .. } if is_told && self != Api::Completions => further.push(denial.text()),
-                Said::Words { parts, .. } => {
+                ChatItem::Words { .. } if is_told && self != Api::Completions => further.push(denial.text()),
+                ChatItem::Words { parts, .. } => {
                     for (index, part) in parts.iter().enumerate() {
                         let words = match (is_told, index) {
                             (true, _) => format!("{}\n\n{}", part.value.as_str().unwrap_or_default(), denial.text()),
@@ -161,13 +170,13 @@ impl Api {
                         }
                     }
                 }
-                Said::Result(_) => {}
+                ChatItem::Result(_) => {}
             }
         }
         if !calls.is_empty() {
             self.put_words(answer, &calls.join("\n"), structured);
         }
-        if let (Told::Blocks(at), false) = (told, further.is_empty()) {
+        if let (ToldSoFar::Blocks(at), false) = (told, further.is_empty()) {
             let name = if self == Api::Responses { "output" } else { "content" };
             if let Some(Json::Array(blocks)) = answer.get_mut(name) {
                 blocks.insert(at.min(blocks.len()), self.words(&further.join("\n"), structured));
@@ -219,9 +228,9 @@ impl Api {
     }
 
     /// Adds an answer and the results of its calls, all of which were denied, to a request. `None` where that cannot be done.
-    pub(super) fn tell_stopped(self, request: &mut Json, answer: &Json, judged: &[(Said, Fate)]) -> Option<()> {
+    pub(super) fn tell_stopped(self, request: &mut Json, answer: &Json, judged: &[(ChatItem, Fate)]) -> Option<()> {
         let denied = judged.iter().filter_map(|(said, fate)| match (said, fate) {
-            (Said::Call(call), Fate::Denied(denial)) => Some((call, denial.text())),
+            (ChatItem::Call(call), Fate::Denied(denial)) => Some((call, denial.text())),
             _ => None,
         });
         match self {
@@ -269,8 +278,8 @@ impl Api {
     }
 
     /// A later answer in the place of the first one, after what was told of that.
-    pub(super) fn after_told(self, first: &Json, mut next: Json, told: Told) -> Json {
-        let Told::Blocks(told) = told else { return next };
+    pub(super) fn after_told(self, first: &Json, mut next: Json, told: ToldSoFar) -> Json {
+        let ToldSoFar::Blocks(told) = told else { return next };
         let name = match self {
             Api::Messages => "content",
             Api::Responses => "output",
@@ -311,9 +320,9 @@ impl Api {
     }
 
     /// The results that the model is told of calls that were taken out of an answer which is stored where it is.
-    pub(super) fn results_of_stopped(self, answer: &Json, judged: &[(Said, Fate)]) -> Vec<Json> {
+    pub(super) fn results_of_stopped(self, answer: &Json, judged: &[(ChatItem, Fate)]) -> Vec<Json> {
         let stopped = judged.iter().filter_map(|(said, fate)| match (said, fate) {
-            (Said::Call(call), Fate::Denied(denial)) => {
+            (ChatItem::Call(call), Fate::Denied(denial)) => {
                 let kind = answer.at_place(&call.place)?.str_of("type")?;
                 if kind == "mcp_approval_request" {
                     return Some(object([

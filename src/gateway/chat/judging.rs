@@ -7,7 +7,7 @@ use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::Json;
 use crate::gateway::route::Route;
 use crate::gateway::verdicts::Question;
-use crate::wire::chat::{Agent, Call, Log, RunBy, Said};
+use crate::wire::chat::{Agent, Call, ChatItem, Log, RunBy};
 
 /// Whose conversation it is: what every step of it carries.
 #[derive(Clone)]
@@ -31,7 +31,7 @@ pub(super) enum Fate {
 
 impl Bench {
     /// Has it judged.
-    pub(super) async fn judge(&self, said: &Said, stage: Stage) -> Fate {
+    pub(super) async fn judge(&self, said: &ChatItem, stage: Stage) -> Fate {
         match self.route.settle(&self.question(said, stage)).await {
             Ok(None) => Fate::Same,
             Ok(Some(mut params)) => {
@@ -43,7 +43,7 @@ impl Bench {
         }
     }
 
-    fn question(&self, said: &Said, stage: Stage) -> Question {
+    fn question(&self, said: &ChatItem, stage: Stage) -> Question {
         let agent = Agent {
             name: &self.route.settings.name,
             session: &self.conversation.session,
@@ -61,7 +61,7 @@ impl Bench {
             if self.route.judged.was_let_through(digest) {
                 continue;
             }
-            let declared = Said::Call(Call {
+            let declared = ChatItem::Call(Call {
                 place: Default::default(),
                 id: format!("declared-{name}"),
                 name: name.clone(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::Method;
 
 use super::Api;
-use super::forms::Told;
+use super::forms::ToldSoFar;
 use super::judging::{Bench, Fate};
 use crate::gateway::answer::is_event_stream;
 use crate::gateway::conversations::{Became, Stored, beginning, next};
@@ -14,7 +14,7 @@ use crate::gateway::json::Json;
 use crate::gateway::judged_units::Digest;
 use crate::gateway::receive::Received;
 use crate::gateway::upstream::{AsWhom, Forward, Room, json_body};
-use crate::wire::chat::{self, RunBy, Said};
+use crate::wire::chat::{self, ChatItem, RunBy};
 
 /// Pieces of one answer that are judged.
 const MAX_PIECES: usize = 256;
@@ -37,11 +37,11 @@ pub(super) struct Turn {
     /// Whether the caller expects words in a form of its own: what stands for a denied call is then a refusal.
     pub(super) structured: bool,
     /// What the model was asked, where it may be asked again.
-    pub(super) asked: Option<Arc<Asked>>,
+    pub(super) asked: Option<Arc<SentRequest>>,
 }
 
 /// A request as it went to the model, and the room that it takes.
-pub(super) struct Asked {
+pub(super) struct SentRequest {
     pub(super) request: Json,
     pub(super) _room: Room,
 }
@@ -61,7 +61,7 @@ pub(super) fn stored_name(caller: Digest, id: &str) -> Digest {
 impl Turn {
     /// Has an answer judged, and remembers what the agent gets of it. Where all calls were denied, and the configuration says so, the model is
     /// told and asked again.
-    pub(super) async fn settle(&self, first: &Json, told: Told) -> Settled {
+    pub(super) async fn settle(&self, first: &Json, told: ToldSoFar) -> Settled {
         let judged = self.judge(first).await;
         let mut answer = first.clone();
         let stopped = self.api.apply(&mut answer, &judged, told, self.structured);
@@ -74,7 +74,7 @@ impl Turn {
         match again {
             Some((before, judged, further)) => {
                 let mut next = before.clone();
-                self.api.apply(&mut next, &judged, Told::Nothing, self.structured);
+                self.api.apply(&mut next, &judged, ToldSoFar::Nothing, self.structured);
                 if let (Some(usage), Some(of_first)) = (next.get_mut("usage"), first.get("usage")) {
                     *usage = of_first.clone();
                     add(usage, &further);
@@ -92,10 +92,10 @@ impl Turn {
     /// used. `None` where it gives none.
     async fn ask_again(
         &self,
-        asked: &Asked,
+        asked: &SentRequest,
         first: &Json,
-        judged: &[(Said, Fate)],
-    ) -> Option<(Json, Vec<(Said, Fate)>, Json)> {
+        judged: &[(ChatItem, Fate)],
+    ) -> Option<(Json, Vec<(ChatItem, Fate)>, Json)> {
         let mut request = asked.request.clone();
         let mut used = Json::Null;
         let mut last = self.round(&mut request, first, judged, &mut used).await?;
@@ -116,9 +116,9 @@ impl Turn {
         &self,
         request: &mut Json,
         answer: &Json,
-        judged: &[(Said, Fate)],
+        judged: &[(ChatItem, Fate)],
         used: &mut Json,
-    ) -> Option<(Json, Vec<(Said, Fate)>)> {
+    ) -> Option<(Json, Vec<(ChatItem, Fate)>)> {
         self.api.tell_stopped(request, answer, judged)?;
         let next = self.ask(request).await?;
         if let Some(usage) = next.get("usage") {
@@ -150,7 +150,7 @@ impl Turn {
     }
 
     /// What each piece of an answer comes to.
-    async fn judge(&self, answer: &Json) -> Vec<(Said, Fate)> {
+    async fn judge(&self, answer: &Json) -> Vec<(ChatItem, Fate)> {
         let messages = chat::read_answer(answer).messages;
         let mut judged = Vec::new();
         for said in messages.into_iter().flat_map(|message| message.said) {
@@ -160,9 +160,9 @@ impl Turn {
             };
             // What ran where the model is has happened.
             let has_run = match &said {
-                Said::Words { .. } => false,
-                Said::Call(call) => call.run_by == RunBy::Provider,
-                Said::Result(_) => true,
+                ChatItem::Words { .. } => false,
+                ChatItem::Call(call) => call.run_by == RunBy::Provider,
+                ChatItem::Result(_) => true,
             };
             judged.push((said, if has_run { Fate::Same } else { fate }));
         }
@@ -170,7 +170,7 @@ impl Turn {
     }
 
     /// Remembers an answer as the agent got it: it comes back with the next request. `before` is what it was made of.
-    fn remember(&self, before: &Json, judged: &[(Said, Fate)], answer: &Json) {
+    fn remember(&self, before: &Json, judged: &[(ChatItem, Fate)], answer: &Json) {
         // Of several answers the agent goes on with one, which is judged with its next request.
         if answer.get("choices").is_some_and(|choices| choices.items().len() != 1) {
             return;
@@ -200,14 +200,14 @@ impl Turn {
 }
 
 /// Whether an answer holds calls, and all of them were denied by a verdict, and nothing else was.
-fn is_all_stopped(judged: &[(Said, Fate)]) -> bool {
+fn is_all_stopped(judged: &[(ChatItem, Fate)]) -> bool {
     let mut calls = 0;
     let all = judged.iter().all(|(said, fate)| match (said, fate) {
-        (Said::Call(call), Fate::Denied(denial)) if call.run_by == RunBy::Agent => {
+        (ChatItem::Call(call), Fate::Denied(denial)) if call.run_by == RunBy::Agent => {
             calls += 1;
             !denial.decision_id.is_empty()
         }
-        (Said::Call(call), _) if call.run_by == RunBy::Agent => false,
+        (ChatItem::Call(call), _) if call.run_by == RunBy::Agent => false,
         (_, fate) => *fate == Fate::Same,
     });
     all && calls > 0

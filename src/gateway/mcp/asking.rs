@@ -7,12 +7,12 @@ use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::Says;
 use crate::gateway::json::object;
 use crate::gateway::route::Route;
-use crate::gateway::verdicts::{Question, Verdicts};
+use crate::gateway::verdicts::{Question, VerdictClient};
 
 /// A session, and who decides about its messages.
 pub(super) struct Judge<'s> {
     pub(super) session: &'s Session,
-    pub(super) verdicts: &'s Verdicts,
+    pub(super) verdicts: &'s VerdictClient,
     /// The definitions of tools that are pinned, and the name of the server there.
     pub(super) pinned: Option<&'s Pinned>,
 }

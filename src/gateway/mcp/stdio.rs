@@ -19,7 +19,7 @@ use super::session::Session;
 use crate::gateway::error::GatewayError;
 use crate::gateway::json::Json;
 use crate::gateway::settings::RemoteGuardian;
-use crate::gateway::verdicts::{Source, Verdicts};
+use crate::gateway::verdicts::{Source, VerdictClient};
 use crate::model::Caller;
 use crate::outgoing::client;
 use crate::pipeline::Guardian;
@@ -72,7 +72,7 @@ pub struct Side {
 /// Guards the messages between a client and a server.
 pub struct Lines {
     session: Session,
-    verdicts: Verdicts,
+    verdicts: VerdictClient,
     pinned: Pinned,
 }
 
@@ -103,7 +103,7 @@ impl Lines {
                 Source::There { http, url, key }
             }
         };
-        let verdicts = Verdicts::new(source, None, deadline, limits);
+        let verdicts = VerdictClient::new(source, None, deadline, limits);
         Ok(Self {
             session: Session::new("mcp-client", &format!("client of {server}"), session),
             verdicts,

@@ -2,11 +2,11 @@ use serde_json::json;
 
 use super::*;
 
-fn read(body: Value) -> Result<Said, Failure> {
-    read_said(&body)
+fn read(body: Value) -> Result<Completion, Failure> {
+    read_answer(&body)
 }
 
-fn message(message: Value) -> Result<Said, Failure> {
+fn message(message: Value) -> Result<Completion, Failure> {
     read(json!({"choices": [{"message": message, "finish_reason": "stop"}]}))
 }
 

@@ -115,12 +115,12 @@ struct Data {
 }
 
 /// The rules, and the names of their values.
-struct Known {
+struct DatumTable {
     rules: RuleTable<Datum>,
     names: Vec<(String, Datum)>,
 }
 
-static KNOWN: LazyLock<Result<Known, RuleError>> = LazyLock::new(read);
+static KNOWN: LazyLock<Result<DatumTable, RuleError>> = LazyLock::new(read);
 
 /// Every name of a value with what it promises.
 fn known_names() -> impl Iterator<Item = (&'static str, Datum)> {
@@ -130,7 +130,7 @@ fn known_names() -> impl Iterator<Item = (&'static str, Datum)> {
 }
 
 /// Reads the rules, and the names of their values.
-fn read() -> Result<Known, RuleError> {
+fn read() -> Result<DatumTable, RuleError> {
     let mut names = Vec::new();
     let mut found = Vec::new();
     let (read, NothingElse {}) = rules::read::<Data, _>(&RULES)?;
@@ -143,7 +143,7 @@ fn read() -> Result<Known, RuleError> {
         found.push(rule);
     }
     let rules = RuleTable::of_file(&RULES, found)?;
-    Ok(Known { rules, names })
+    Ok(DatumTable { rules, names })
 }
 
 /// The family of rules that find personal data.

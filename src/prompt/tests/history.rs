@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use super::*;
-use crate::model::{Earlier, Excerpt, FirstRead, History, Noted, Outcome, Reappears, Request, Said, Voice};
+use crate::model::{Earlier, EarlierText, Excerpt, FirstRead, History, Noted, Outcome, Reappears, Request, Voice};
 
 fn request(number: u32, text: &str, answers: Option<u32>) -> Arc<Request> {
     Arc::new(Request {
@@ -17,7 +17,7 @@ fn request(number: u32, text: &str, answers: Option<u32>) -> Arc<Request> {
 }
 
 fn earlier(number: u32, outcome: Outcome, texts: &[(Origin, &str)]) -> Arc<Earlier> {
-    let said = |(origin, text): &(Origin, &str)| Said {
+    let said = |(origin, text): &(Origin, &str)| EarlierText {
         origin: *origin,
         pointer: Pointer::new("/params/x"),
         label: Some("body".to_owned()),

@@ -107,13 +107,13 @@ enum Examined {
     /// It needs an API key.
     Refused(Refusal, Option<RequestId>),
     /// It begins a session, or goes on with one.
-    Hello(Asked, Box<Greeting>),
+    Hello(AcsRequest, Box<Greeting>),
     /// It carries a step.
-    Step(Asked, Box<Carried>),
+    Step(AcsRequest, Box<Carried>),
 }
 
 /// Whose a request is, and what signs its answer.
-struct Asked {
+struct AcsRequest {
     caller: Caller,
     id: RequestId,
     request_id: String,
@@ -254,7 +254,7 @@ fn check(door: &Door, sender: &Sender, request: &wire::Request<'_, '_>) -> Exami
         (Presented::Nothing, _, _) => return Examined::Refused(Refusal::NoCredential, Some(id.clone())),
     };
     let proof = if key.is_some() { Proof::Signed } else { Proof::Unsigned };
-    let asked = |step| Asked {
+    let asked = |step| AcsRequest {
         caller: caller.clone(),
         id: id.clone(),
         request_id: request.request_id.clone(),
@@ -337,7 +337,7 @@ impl Door {
 }
 
 /// Begins a session, or goes on with one.
-async fn greet(shared: &Arc<Shared>, asked: Asked, greeting: Greeting) -> Result<Vec<u8>, Refusal> {
+async fn greet(shared: &Arc<Shared>, asked: AcsRequest, greeting: Greeting) -> Result<Vec<u8>, Refusal> {
     let admitted = admitted(shared, &asked.caller, &asked.step).await?;
     let (sessions, now) = (&shared.acs.sessions, Timestamp::now());
     let begun = sessions.begin(&asked.caller.organisation, &greeting.session, now);
@@ -359,7 +359,7 @@ async fn greet(shared: &Arc<Shared>, asked: Asked, greeting: Greeting) -> Result
 }
 
 /// Notes a mark in an agent's life that carries nobody's words.
-async fn note(shared: &Arc<Shared>, asked: Asked, carried: Carried) -> Result<Vec<u8>, Refusal> {
+async fn note(shared: &Arc<Shared>, asked: AcsRequest, carried: Carried) -> Result<Vec<u8>, Refusal> {
     let admitted = admitted(shared, &asked.caller, &asked.step).await?;
     let step = Arc::clone(&asked.step);
     let decided = shared.guardian.answer_by_rules(&admitted, step).await;
@@ -371,7 +371,12 @@ async fn note(shared: &Arc<Shared>, asked: Asked, carried: Carried) -> Result<Ve
 }
 
 /// Decides about a step.
-async fn ask(shared: &Arc<Shared>, asked: Asked, carried: Carried, permits: &Arc<Permits>) -> Result<Vec<u8>, Refusal> {
+async fn ask(
+    shared: &Arc<Shared>,
+    asked: AcsRequest,
+    carried: Carried,
+    permits: &Arc<Permits>,
+) -> Result<Vec<u8>, Refusal> {
     let deadline = Instant::now() + shared.settings.longest_wait;
     let size = Size::of(asked.step.text_bytes());
     let slot = shared
@@ -400,7 +405,7 @@ async fn ask(shared: &Arc<Shared>, asked: Asked, carried: Carried, permits: &Arc
 }
 
 /// The answer to a step, as the next entry of its session's chain.
-fn chained(asked: &Asked, carried: &Carried, decision_id: &str, mut result: serde_json::Value) -> Vec<u8> {
+fn chained(asked: &AcsRequest, carried: &Carried, decision_id: &str, mut result: serde_json::Value) -> Vec<u8> {
     let decision = result
         .get("decision")
         .and_then(|decision| decision.as_str())

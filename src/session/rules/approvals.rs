@@ -6,7 +6,7 @@ use super::{FindingSite, RuleId, finding};
 use crate::model::{Confidence, Content, ContentId, Finding, Kind, Outcome, Pointer, ToolClass};
 use crate::session::lexicon::{names_one_of, words};
 use crate::session::orders::{self, Strength};
-use crate::session::taint::{self, EchoKind, UserRelation, ValueKind};
+use crate::session::taint::{self, TaintKind, UserRelation, ValueKind};
 
 pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     match context.step.kind {
@@ -88,10 +88,10 @@ fn claimed(context: &RuleContext<'_>) -> Option<Finding> {
     }
     let echo = context.echoes.iter().find(|echo| {
         let object = match echo.kind {
-            EchoKind::Value(ValueKind::Digits) => context.has(ToolClass::Pays) || stays,
-            EchoKind::Value(ValueKind::Path | ValueKind::Id) => context.has(ToolClass::Destroys),
-            EchoKind::Value(kind) => kind.is_destination(),
-            EchoKind::Passage => false,
+            TaintKind::Value(ValueKind::Digits) => context.has(ToolClass::Pays) || stays,
+            TaintKind::Value(ValueKind::Path | ValueKind::Id) => context.has(ToolClass::Destroys),
+            TaintKind::Value(kind) => kind.is_destination(),
+            TaintKind::Passage => false,
         };
         object && echo.relation == UserRelation::Stranger && context.role(&echo.pointer, echo.content) == Role::Other
     })?;

@@ -10,7 +10,7 @@ use crate::model::{
     Confidence, Content, FileUse, Finding, Kind, Origin, ReasonCode, Severity, ToolClass, Treatment, head,
 };
 use crate::session::lexicon::words;
-use crate::session::taint::{EchoKind, TaintHit, UserRelation, ValueKind, short};
+use crate::session::taint::{TaintHit, TaintKind, UserRelation, ValueKind, short};
 
 /// Bytes of a written text that are read.
 const MAX_LEN: usize = 16 * 1024;
@@ -141,7 +141,7 @@ fn runs_later(context: &RuleContext<'_>, content: &Content, path: &str, seen: &F
 fn is_place(echo: &TaintHit) -> bool {
     matches!(
         echo.kind,
-        EchoKind::Value(ValueKind::Url | ValueKind::Host | ValueKind::Email | ValueKind::Account)
+        TaintKind::Value(ValueKind::Url | ValueKind::Host | ValueKind::Email | ValueKind::Account)
     )
 }
 

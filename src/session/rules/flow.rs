@@ -5,7 +5,7 @@ use super::rule_context::RuleContext;
 use super::{FindingSite, RuleId, finding};
 use crate::model::{Finding, Kind, Origin, ToolClass};
 use crate::session::lexicon::{names_one_of, words};
-use crate::session::taint::{EchoKind, Provenance, TaintHit, UserRelation, ValueKind};
+use crate::session::taint::{Provenance, TaintHit, TaintKind, UserRelation, ValueKind};
 
 /// Whether private data leaves for a place that another text named.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -68,14 +68,14 @@ fn destination(context: &RuleContext<'_>) -> Option<Finding> {
 fn reaches_out(echo: &TaintHit) -> bool {
     let elsewhere = matches!(
         echo.kind,
-        EchoKind::Value(ValueKind::Url | ValueKind::Host | ValueKind::Email)
+        TaintKind::Value(ValueKind::Url | ValueKind::Host | ValueKind::Email)
     );
     elsewhere && echo.relation == UserRelation::Stranger && !echo.first.classes.has(ToolClass::Executes)
 }
 
 /// A reply goes to whoever wrote; an id from a look-up goes into the next one.
 fn is_ordinary(context: &RuleContext<'_>, echo: &TaintHit) -> bool {
-    let is_id = matches!(echo.kind, EchoKind::Value(ValueKind::Digits)) && !context.has(ToolClass::Pays);
+    let is_id = matches!(echo.kind, TaintKind::Value(ValueKind::Digits)) && !context.has(ToolClass::Pays);
     (echo.author && !echo.instructed) || is_id
 }
 
@@ -87,18 +87,18 @@ fn leaving<'a>(context: &'a RuleContext<'_>) -> Option<(RuleId, &'a TaintHit)> {
     let destination = context.strange_destinations().find(|echo| !is_ordinary(context, echo));
     let private = context.echoes.iter().find(|echo| {
         let telling = match echo.kind {
-            EchoKind::Value(kind) => !matches!(
+            TaintKind::Value(kind) => !matches!(
                 kind,
                 ValueKind::Name | ValueKind::Host | ValueKind::File | ValueKind::Url | ValueKind::Number
             ),
-            EchoKind::Passage => true,
+            TaintKind::Passage => true,
         };
         let own =
             destination.is_some_and(|destination| destination.pointer == echo.pointer && destination.span == echo.span);
         let carried = is_said(context, echo)
             || matches!(
                 echo.kind,
-                EchoKind::Value(ValueKind::Id | ValueKind::Digits | ValueKind::Account)
+                TaintKind::Value(ValueKind::Id | ValueKind::Digits | ValueKind::Account)
             );
         telling
             && !own
@@ -137,7 +137,7 @@ fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
     }
     let private = |echo: &&TaintHit| {
         let telling = match echo.kind {
-            EchoKind::Value(kind) => !matches!(
+            TaintKind::Value(kind) => !matches!(
                 kind,
                 ValueKind::Name
                     | ValueKind::Host
@@ -146,7 +146,7 @@ fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
                     | ValueKind::Path
                     | ValueKind::Handle
             ),
-            EchoKind::Passage => true,
+            TaintKind::Passage => true,
         };
         let of_the_order = orders().any(|order| order.place.number == echo.first.number);
         telling && !of_the_order && echo.relation == UserRelation::Stranger
@@ -154,7 +154,7 @@ fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
     let mut found = context.echoes.iter().filter(private);
     let first = found.next()?;
     // One number may be anything; a passage, or two values, were read.
-    let certain = first.kind == EchoKind::Passage || found.next().is_some();
+    let certain = first.kind == TaintKind::Passage || found.next().is_some();
     certain.then_some(first)
 }
 

@@ -7,7 +7,7 @@ use super::rule_context::{Role, RuleContext};
 use super::{FindingSite, RuleId, finding};
 use crate::model::{Confidence, Content, Finding, Kind, Method, ToolClass, Treatment, Voice, head};
 use crate::session::facts::Instruction;
-use crate::session::taint::{EchoKind, TaintHit, UserRelation, ValueKind, plain, short};
+use crate::session::taint::{TaintHit, TaintKind, UserRelation, ValueKind, plain, short};
 
 /// Words of an argument that is compared as a whole.
 const MAX_WORDS: usize = 12;
@@ -140,20 +140,20 @@ fn agreement(context: &RuleContext<'_>, matched: &Match<'_>) -> i32 {
     let confidence = matched.instruction.confidence;
     let value = matched.value.map_or(0, |echo| match echo.kind {
         // Whoever writes an instruction can choose an address that sounds like somebody the user knows.
-        EchoKind::Value(kind)
+        TaintKind::Value(kind)
             if kind.is_destination() && (echo.relation == UserRelation::Stranger || confidence > Confidence::Low) =>
         {
             3
         }
         // A path is to a deletion what an address is to a letter.
-        EchoKind::Value(ValueKind::Path)
+        TaintKind::Value(ValueKind::Path)
             if matched.instruction.addressed && echo.relation == UserRelation::Stranger && deletes(context, echo) =>
         {
             3
         }
-        EchoKind::Value(ValueKind::Name) | EchoKind::Passage => 0,
-        EchoKind::Value(_) if confidence == Confidence::High => 2,
-        EchoKind::Value(_) => 1,
+        TaintKind::Value(ValueKind::Name) | TaintKind::Passage => 0,
+        TaintKind::Value(_) if confidence == Confidence::High => 2,
+        TaintKind::Value(_) => 1,
     });
     let phrase = matched.phrase.map_or(0, |phrase| if phrase.words >= 3 { 2 } else { 1 });
     let phrase = phrase.max(matched.carried);
@@ -209,8 +209,8 @@ fn matched<'a>(
     Match {
         instruction,
         value: values.max_by_key(|echo| match echo.kind {
-            EchoKind::Value(kind) => (kind.is_destination(), echo.relation == UserRelation::Stranger),
-            EchoKind::Passage => (false, false),
+            TaintKind::Value(kind) => (kind.is_destination(), echo.relation == UserRelation::Stranger),
+            TaintKind::Passage => (false, false),
         }),
         phrase: phrases
             .iter()
@@ -313,8 +313,8 @@ fn memory(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     let echo = context.echoes.iter().find(|echo| {
         let strange = echo.relation == UserRelation::Stranger;
         match echo.kind {
-            EchoKind::Value(kind) => strange && echo.instructed && !echo.plain && kind.is_destination(),
-            EchoKind::Passage => {
+            TaintKind::Value(kind) => strange && echo.instructed && !echo.plain && kind.is_destination(),
+            TaintKind::Passage => {
                 let written = echo
                     .content
                     .and_then(|id| context.step.content(id))

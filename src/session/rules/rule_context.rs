@@ -10,7 +10,7 @@ use crate::model::{Content, ContentId, Finding, Form, Kind, Origin, Place, Point
 use crate::policy::Policy;
 use crate::session::SessionFacts;
 use crate::session::lexicon::{self, words};
-use crate::session::taint::{EchoKind, TaintHit, UserRelation};
+use crate::session::taint::{TaintHit, TaintKind, UserRelation};
 use crate::shell::CommandSummary;
 use crate::tools::{Classified, classes_of_call};
 
@@ -153,7 +153,9 @@ impl<'a> RuleContext<'a> {
     /// to whom or where.
     pub(super) fn strange_destinations(&self) -> impl Iterator<Item = &TaintHit> {
         self.echoes.iter().filter(|echo| {
-            let EchoKind::Value(kind) = echo.kind else { return false };
+            let TaintKind::Value(kind) = echo.kind else {
+                return false;
+            };
             kind.is_destination()
                 && echo.relation == UserRelation::Stranger
                 && self.role(&echo.pointer, echo.content) == Role::Other
@@ -163,8 +165,8 @@ impl<'a> RuleContext<'a> {
     /// The name of the argument in which an echo stands, for an explanation.
     pub(super) fn name_of(&self, echo: &TaintHit) -> String {
         let what = match echo.kind {
-            EchoKind::Value(kind) => kind.describe(),
-            EchoKind::Passage => "passage",
+            TaintKind::Value(kind) => kind.describe(),
+            TaintKind::Passage => "passage",
         };
         let label = echo
             .content

@@ -10,7 +10,7 @@ use crate::model::{ContentId, Pointer};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaintHit {
     /// What it is.
-    pub kind: EchoKind,
+    pub kind: TaintKind,
     /// The content of the step; `None` for a bare number among the arguments.
     pub content: Option<ContentId>,
     /// Where it stands in the step.
@@ -31,7 +31,7 @@ pub struct TaintHit {
 
 /// What reappeared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum EchoKind {
+pub enum TaintKind {
     /// A value.
     Value(ValueKind),
     /// A passage of a dozen words or more.

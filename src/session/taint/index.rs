@@ -54,18 +54,18 @@ struct Room {
 /// Written as one number: there are thousands of them.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(from = "u32", into = "u32")]
-struct Seen {
+struct Occurrence {
     place: u16,
     flags: u8,
 }
 
-impl From<Seen> for u32 {
-    fn from(seen: Seen) -> Self {
+impl From<Occurrence> for u32 {
+    fn from(seen: Occurrence) -> Self {
         u32::from(seen.place) << 8 | u32::from(seen.flags)
     }
 }
 
-impl From<u32> for Seen {
+impl From<u32> for Occurrence {
     fn from(packed: u32) -> Self {
         Self {
             // The places of an index are counted by sixteen bits; casts cut off nothing that was written.
@@ -79,7 +79,7 @@ const INSTRUCTED: u8 = 1;
 const PLAIN: u8 = 2;
 const AUTHOR: u8 = 4;
 
-type Entries = HashMap<u64, Seen, Slots>;
+type Entries = HashMap<u64, Occurrence, Slots>;
 type Keys = HashSet<u64, Slots>;
 
 impl TaintIndex {
@@ -120,7 +120,7 @@ impl TaintIndex {
                     return;
                 }
                 if let std::collections::hash_map::Entry::Vacant(slot) = index.shingles.entry(shingle) {
-                    slot.insert(Seen {
+                    slot.insert(Occurrence {
                         place: place_index,
                         flags: PLAIN,
                     });
@@ -147,7 +147,7 @@ impl TaintIndex {
         self.room.values = self.room.values.saturating_sub(1);
         self.values.insert(
             value.key,
-            Seen {
+            Occurrence {
                 place: place_index,
                 flags,
             },

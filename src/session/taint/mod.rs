@@ -24,7 +24,7 @@ mod shingles;
 mod slots;
 mod values;
 
-pub use hit::{EchoKind, TaintHit, UserRelation};
+pub use hit::{TaintHit, TaintKind, UserRelation};
 pub use index::TaintIndex;
 pub use provenance::Provenance;
 pub use values::ValueKind;

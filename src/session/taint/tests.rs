@@ -38,7 +38,7 @@ fn a_value_is_known_again_with_both_places() {
     let index = index("Summarise the page.", &["Write to eve@evil.example for more."]);
     let found = echoes(&index, "To: EVE@evil.example");
     let echo = &found[0];
-    assert_eq!(echo.kind, EchoKind::Value(ValueKind::Email));
+    assert_eq!(echo.kind, TaintKind::Value(ValueKind::Email));
     assert_eq!((echo.span.clone(), echo.relation), (4..20, UserRelation::Stranger));
     assert_eq!(echo.first.describe(), "the output of `web.read`, step 3");
     assert!(echoes(&index, "bob@shop.example").is_empty());
@@ -56,7 +56,7 @@ fn a_value_is_known_again_in_every_encoding() {
     ] {
         let found = echoes(&index, text);
         assert!(
-            found.iter().any(|echo| echo.kind == EchoKind::Value(ValueKind::Email)),
+            found.iter().any(|echo| echo.kind == TaintKind::Value(ValueKind::Email)),
             "{text}: {found:?}"
         );
     }
@@ -88,7 +88,7 @@ fn a_passage_is_known_again_but_a_phrase_is_not() {
         "fyi: the treasurer keeps the ledger of all donations in a GREY cabinet, on the second floor",
     );
     assert_eq!(found.len(), 1);
-    assert_eq!(found[0].kind, EchoKind::Passage);
+    assert_eq!(found[0].kind, TaintKind::Passage);
     assert!(echoes(&index, "I read about the second floor of a mill.").is_empty());
 }
 

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::{Clean, Decision, Pointer, ReasonCode, RequestId, Step, Verdict};
-use crate::wire::encode::{self, Facts, Shown};
+use crate::wire::encode::{self, Disclosure, Facts};
 use crate::wire::jsonrpc::RpcError;
 
 use super::hook::{self, Decides, Named};
@@ -179,7 +179,7 @@ pub(crate) fn decided(
     step: &Step,
     verdict: &Clean<Verdict>,
     facts: &Facts,
-    shown: &Shown,
+    shown: &Disclosure,
 ) -> Result<Value, RpcError> {
     if verdict.undecided {
         return Err(RpcError::undecided(&facts.decision_id));
@@ -229,7 +229,7 @@ pub(crate) fn decided(
     Ok(Value::Object(result))
 }
 
-fn reasoning(verdict: &Verdict, decision: &str, shown: &Shown) -> String {
+fn reasoning(verdict: &Verdict, decision: &str, shown: &Disclosure) -> String {
     let mut text = verdict.message.clone();
     if decision == "allow" {
         text.insert_str(

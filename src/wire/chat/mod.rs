@@ -39,12 +39,12 @@ pub(crate) struct Message {
     /// Where it stands.
     pub(crate) place: Place,
     /// What it says, in its order.
-    pub(crate) said: Vec<Said>,
+    pub(crate) said: Vec<ChatItem>,
 }
 
 /// Who says something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Who {
+pub(crate) enum Speaker {
     /// The user.
     User,
     /// The model, for the agent.
@@ -62,11 +62,11 @@ pub(crate) enum RunBy {
 
 /// What is said at one place.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum ChatItem {
     /// Words.
     Words {
         /// Whose.
-        who: Who,
+        who: Speaker,
         /// Texts, in their order.
         parts: Vec<Part>,
     },
@@ -121,13 +121,13 @@ pub(crate) struct Part {
     pub(crate) value: Json,
 }
 
-impl Said {
+impl ChatItem {
     /// Where it stands: the block or call, or the message where it is all of its content.
     pub(crate) fn place(&self) -> Option<&Place> {
         match self {
-            Said::Words { parts, .. } => parts.first().map(|part| &part.place),
-            Said::Call(call) => Some(&call.place),
-            Said::Result(result) => Some(&result.place),
+            ChatItem::Words { parts, .. } => parts.first().map(|part| &part.place),
+            ChatItem::Call(call) => Some(&call.place),
+            ChatItem::Result(result) => Some(&result.place),
         }
     }
 }

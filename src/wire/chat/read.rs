@@ -1,7 +1,7 @@
 //! Reads a message log.
 
 use super::tools;
-use super::{Call, Log, Message, Outcome, Part, RunBy, Said, Who};
+use super::{Call, ChatItem, Log, Message, Outcome, Part, RunBy, Speaker};
 use crate::wire::{Json, Place};
 
 /// Members under which a log holds another one, before and after its own messages.
@@ -31,16 +31,16 @@ pub(crate) fn read(log: &Json) -> Log {
 /// Reads an answer of a model: all of it is the agent's, whatever roles it names.
 pub(crate) fn read_answer(answer: &Json) -> Log {
     let mut reader = Reader {
-        speaker: Speaker::Agent,
+        speaker: Assumed::Agent,
         ..Reader::default()
     };
     reader.log(answer, &Place::default(), 0);
     reader.log
 }
 
-/// Who speaks in a log.
+/// Whom the words of a log are taken for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Speaker {
+enum Assumed {
     /// Whom the roles name.
     #[default]
     Named,
@@ -51,7 +51,7 @@ enum Speaker {
 #[derive(Default)]
 struct Reader {
     log: Log,
-    speaker: Speaker,
+    speaker: Assumed,
     /// What the model thought since its last call.
     reasoning: String,
 }
@@ -73,9 +73,13 @@ impl Reader {
         self.log.hosted.extend(tools::hosted(log));
         if let Some(variables) = log.at(&["prompt", "variables"]).filter(|given| given.is_object()) {
             let at = at.name("prompt").name("variables");
-            self.push(at.clone(), vec![attachment(variables, &at, Who::User)]);
+            self.push(at.clone(), vec![attachment(variables, &at, Speaker::User)]);
         }
-        for (name, who) in [("messages", Who::User), ("input", Who::User), ("output", Who::Agent)] {
+        for (name, who) in [
+            ("messages", Speaker::User),
+            ("input", Speaker::User),
+            ("output", Speaker::Agent),
+        ] {
             match log.get(name) {
                 Some(Json::Array(messages)) => self.messages(messages, &at.name(name)),
                 Some(text @ Json::Text(_)) => {
@@ -83,19 +87,19 @@ impl Reader {
                         place: at.name(name),
                         value: text.clone(),
                     };
-                    self.push(at.name(name), vec![Said::Words { who, parts: vec![part] }]);
+                    self.push(at.name(name), vec![ChatItem::Words { who, parts: vec![part] }]);
                 }
                 Some(_) | None => {}
             }
         }
         for (index, choice) in log.get("choices").map_or(&[][..], Json::items).iter().enumerate() {
             if let Some(message) = choice.get("message") {
-                let speaker = std::mem::replace(&mut self.speaker, Speaker::Agent);
+                let speaker = std::mem::replace(&mut self.speaker, Assumed::Agent);
                 self.message(message, &at.name("choices").index(index).name("message"));
                 self.speaker = speaker;
             }
         }
-        if log.str_of("role").is_some() || (self.speaker == Speaker::Agent && log.get("content").is_some()) {
+        if log.str_of("role").is_some() || (self.speaker == Assumed::Agent && log.get("content").is_some()) {
             self.message(log, at);
         }
         if let Some(response) = nested(AFTER) {
@@ -121,7 +125,7 @@ impl Reader {
     }
 
     /// Adds a message, also where it says nothing: its place counts.
-    fn push(&mut self, place: Place, said: Vec<Said>) {
+    fn push(&mut self, place: Place, said: Vec<ChatItem>) {
         self.log.messages.push(Message { place, said });
     }
 
@@ -144,8 +148,8 @@ impl Reader {
             .iter()
             .any(|name| one.get(name).is_some());
         let role = match self.speaker {
-            Speaker::Named => one.str_of("role"),
-            Speaker::Agent => Some("assistant").filter(|_| speaks),
+            Assumed::Named => one.str_of("role"),
+            Assumed::Agent => Some("assistant").filter(|_| speaks),
         };
         let role = role.filter(|_| !is_item);
         let said = match role {
@@ -157,11 +161,11 @@ impl Reader {
                 let id = one.str_of("tool_call_id").or_else(|| one.str_of("name"));
                 vec![result(one, at, id, "content", RunBy::Agent)]
             }
-            Some("user") => self.blocks(one, at, Who::User),
+            Some("user") => self.blocks(one, at, Speaker::User),
             Some("assistant" | "model" | "agent") => {
                 // In the dialects of others.
                 self.think(one.str_of("reasoning_content").or_else(|| one.str_of("reasoning")));
-                self.blocks(one, at, Who::Agent)
+                self.blocks(one, at, Speaker::Agent)
             }
             // Roles that no interface defines have no authority.
             Some(role) => vec![result(one, at, Some(role), "content", RunBy::Agent)],
@@ -171,7 +175,7 @@ impl Reader {
                 Vec::new()
             }
             None if kind == "item_reference" || kind == "mcp_approval_response" => Vec::new(),
-            None => self.item(one, at, Who::User),
+            None => self.item(one, at, Speaker::User),
         };
         self.push(at.clone(), said);
     }
@@ -183,7 +187,7 @@ impl Reader {
     }
 
     /// What the user or the model says, with the calls and results that stand in it.
-    fn blocks(&mut self, one: &Json, at: &Place, who: Who) -> Vec<Said> {
+    fn blocks(&mut self, one: &Json, at: &Place, who: Speaker) -> Vec<ChatItem> {
         let mut said = Vec::new();
         let content = at.name("content");
         match one.get("content") {
@@ -222,10 +226,10 @@ impl Reader {
             }
         }
         for (index, call) in one.get("tool_calls").map_or(&[][..], Json::items).iter().enumerate() {
-            said.push(Said::Call(self.function(call, &at.name("tool_calls").index(index))));
+            said.push(ChatItem::Call(self.function(call, &at.name("tool_calls").index(index))));
         }
         if let Some(call) = one.get("function_call").filter(|call| call.is_object()) {
-            said.push(Said::Call(self.function(call, &at.name("function_call"))));
+            said.push(ChatItem::Call(self.function(call, &at.name("function_call"))));
         }
         self.reasoning.clear();
         said
@@ -265,7 +269,7 @@ impl Reader {
     }
 
     /// A block of a message, or an item beside messages. Its type says what it is: the interfaces name them alike.
-    fn item(&mut self, one: &Json, at: &Place, who: Who) -> Vec<Said> {
+    fn item(&mut self, one: &Json, at: &Place, who: Speaker) -> Vec<ChatItem> {
         let kind = one.str_of("type").unwrap_or_default();
         match kind {
             "thinking" => {
@@ -292,7 +296,7 @@ impl Reader {
     }
 
     /// A call; with its result, where it has run.
-    fn item_call(&mut self, one: &Json, at: &Place, run_by: RunBy) -> Vec<Said> {
+    fn item_call(&mut self, one: &Json, at: &Place, run_by: RunBy) -> Vec<ChatItem> {
         let (arguments, arguments_at) = member(one, at, &CALL_ARGUMENTS);
         let id = one.str_of("call_id").or_else(|| one.str_of("id"));
         let kind = one.str_of("type").unwrap_or_default();
@@ -304,7 +308,7 @@ impl Reader {
         let given = given
             .filter(|_| run_by == RunBy::Provider)
             .map(|name| result(one, at, id, name, run_by));
-        std::iter::once(Said::Call(call)).chain(given).collect()
+        std::iter::once(ChatItem::Call(call)).chain(given).collect()
     }
 }
 
@@ -325,9 +329,9 @@ pub(crate) fn run_by(kind: &str) -> Option<RunBy> {
 }
 
 /// What somebody put into a message beside words.
-fn attachment(one: &Json, at: &Place, who: Who) -> Said {
+fn attachment(one: &Json, at: &Place, who: Speaker) -> ChatItem {
     let kind = one.str_of("type").filter(|kind| !kind.is_empty());
-    Said::Result(Outcome {
+    ChatItem::Result(Outcome {
         place: at.clone(),
         id: kind.unwrap_or("attachment").to_owned(),
         content_at: at.clone(),
@@ -336,7 +340,7 @@ fn attachment(one: &Json, at: &Place, who: Who) -> Said {
             value: without_bytes(one),
         }],
         failed: false,
-        run_by: if who == Who::User {
+        run_by: if who == Speaker::User {
             RunBy::Agent
         } else {
             RunBy::Provider
@@ -345,13 +349,13 @@ fn attachment(one: &Json, at: &Place, who: Who) -> Said {
 }
 
 /// Adds words to those that stand directly before them.
-fn words(said: &mut Vec<Said>, who: Who, part: Part) {
+fn words(said: &mut Vec<ChatItem>, who: Speaker, part: Part) {
     if part.value.as_str().is_some_and(|text| text.trim().is_empty()) {
         return;
     }
     match said.last_mut() {
-        Some(Said::Words { who: before, parts }) if *before == who => parts.push(part),
-        _ => said.push(Said::Words { who, parts: vec![part] }),
+        Some(ChatItem::Words { who: before, parts }) if *before == who => parts.push(part),
+        _ => said.push(ChatItem::Words { who, parts: vec![part] }),
     }
 }
 
@@ -378,7 +382,7 @@ fn text_at(block: &Json, at: &Place) -> Option<Part> {
 }
 
 /// The result that stands in this member of a message, item or block.
-fn result(one: &Json, at: &Place, id: Option<&str>, name: &'static str, run_by: RunBy) -> Said {
+fn result(one: &Json, at: &Place, id: Option<&str>, name: &'static str, run_by: RunBy) -> ChatItem {
     let content_at = at.name(name);
     let content = one.get(name).unwrap_or(&Json::Null);
     let part = |value: &Json, place: Place| {
@@ -398,7 +402,7 @@ fn result(one: &Json, at: &Place, id: Option<&str>, name: &'static str, run_by: 
         other => vec![part(other, content_at.clone())],
     };
     let status = one.str_of("status");
-    Said::Result(Outcome {
+    ChatItem::Result(Outcome {
         place: at.clone(),
         id: id.unwrap_or("call").to_owned(),
         content_at,

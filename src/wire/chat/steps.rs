@@ -1,6 +1,6 @@
 //! What a log says, as parameters of AOS requests; and what a verdict made of them, back in the log.
 
-use super::{Call, Outcome, Part, Said, Who};
+use super::{Call, ChatItem, Outcome, Part, Speaker};
 use crate::wire::{Json, object};
 
 /// Whose log it is: the context of its steps.
@@ -18,11 +18,11 @@ pub(crate) struct Agent<'a> {
 
 impl Agent<'_> {
     /// The AOS method of what is said, and its parameters.
-    pub(crate) fn step(&self, said: &Said) -> (&'static str, Json) {
+    pub(crate) fn step(&self, said: &ChatItem) -> (&'static str, Json) {
         match said {
-            Said::Words { who, parts } => self.message(*who, parts),
-            Said::Call(call) => self.call(call),
-            Said::Result(result) => self.result(result),
+            ChatItem::Words { who, parts } => self.message(*who, parts),
+            ChatItem::Call(call) => self.call(call),
+            ChatItem::Result(result) => self.result(result),
         }
     }
 
@@ -39,10 +39,10 @@ impl Agent<'_> {
         object([("agent", agent), ("session", object([("id", self.session.into())]))])
     }
 
-    fn message(&self, who: Who, parts: &[Part]) -> (&'static str, Json) {
+    fn message(&self, who: Speaker, parts: &[Part]) -> (&'static str, Json) {
         let role = match who {
-            Who::User => "user",
-            Who::Agent => "agent",
+            Speaker::User => "user",
+            Speaker::Agent => "agent",
         };
         let content = Json::Array(parts.iter().map(part).collect());
         let message = object([("role", role.into()), ("content", content)]);
@@ -98,11 +98,11 @@ fn inputs(arguments: &Json) -> Box<dyn Iterator<Item = (&str, &Json)> + '_> {
 
 /// Puts what a verdict made of a step's parameters into the log, at the places that they came from. `None` where that cannot be done: the
 /// log is then not to be used.
-pub(crate) fn write_back(log: &mut Json, said: &Said, params: &Json) -> Option<()> {
+pub(crate) fn write_back(log: &mut Json, said: &ChatItem, params: &Json) -> Option<()> {
     match said {
-        Said::Words { parts, .. } => write_parts(log, parts, params.at(&["message", "content"])?),
-        Said::Result(result) => write_parts(log, &result.parts, params.at(&["result", "outputs"])?),
-        Said::Call(call) => {
+        ChatItem::Words { parts, .. } => write_parts(log, parts, params.at(&["message", "content"])?),
+        ChatItem::Result(result) => write_parts(log, &result.parts, params.at(&["result", "outputs"])?),
+        ChatItem::Call(call) => {
             let values: Vec<&Json> = params
                 .at(&["toolCallRequest", "inputs"])?
                 .items()

@@ -98,7 +98,7 @@ fn steps_can_be_read_and_tell_their_places() {
 
 #[test]
 fn an_answer_is_the_agents_and_an_item_what_its_type_says() {
-    let said = |answer: serde_json::Value| -> Vec<Said> {
+    let said = |answer: serde_json::Value| -> Vec<ChatItem> {
         read_answer(&answer.into())
             .messages
             .into_iter()
@@ -117,7 +117,7 @@ fn an_answer_is_the_agents_and_an_item_what_its_type_says() {
         );
         for said in [chat, messages, items] {
             assert!(
-                matches!(&said[..], [Said::Words { who: Who::Agent, .. }, Said::Call(call)] if call.id == "c"),
+                matches!(&said[..], [ChatItem::Words { who: Speaker::Agent, .. }, ChatItem::Call(call)] if call.id == "c"),
                 "{said:?}"
             );
         }
@@ -125,7 +125,7 @@ fn an_answer_is_the_agents_and_an_item_what_its_type_says() {
     let hosted =
         said(json!({"output": [{"type": "mcp_call", "id": "m", "name": "f", "arguments": "{}", "output": "Obey."}]}));
     assert!(
-        matches!(&hosted[..], [Said::Call(_), Said::Result(result)] if result.run_by == RunBy::Provider),
+        matches!(&hosted[..], [ChatItem::Call(_), ChatItem::Result(result)] if result.run_by == RunBy::Provider),
         "{hosted:?}"
     );
     let thought =
@@ -141,7 +141,7 @@ fn edits_go_back_to_their_places() {
         {"role": "tool", "tool_call_id": "c", "content": "abc"},
     ]})
     .into();
-    let said: Vec<Said> = read(&log)
+    let said: Vec<ChatItem> = read(&log)
         .messages
         .into_iter()
         .flat_map(|message| message.said)

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Agent, Log, Said, read};
+use super::{Agent, ChatItem, Log, read};
 use crate::wire::{Json, Place, object};
 
 /// Steps of one trace that are judged; more are refused.
@@ -43,7 +43,7 @@ pub(crate) struct Traced {
 enum Source {
     Request(Json),
     /// What is said in a log. The context that its steps share may be large: requests are made one at a time.
-    Said(Arc<Head>, Said),
+    ChatItem(Arc<Head>, ChatItem),
 }
 
 /// What the steps of a log share.
@@ -59,7 +59,7 @@ impl Traced {
     pub(crate) fn request(&self) -> Json {
         let (head, said) = match &self.source {
             Source::Request(request) => return request.clone(),
-            Source::Said(head, said) => (head, said),
+            Source::ChatItem(head, said) => (head, said),
         };
         let agent = Agent {
             name: "submitted",
@@ -170,7 +170,7 @@ fn read_log(log: &Json, under: &Under, steps: &mut Vec<Traced>, places: Places) 
             Places::Known => said.place().cloned(),
             Places::Unknown => None,
         };
-        let source = Source::Said(Arc::clone(&head), said);
+        let source = Source::ChatItem(Arc::clone(&head), said);
         steps.push(Traced { place, source });
     }
 }

@@ -103,7 +103,7 @@ fn answer(request: &Value, decision: Decision, modified: Option<Arc<Step>>) -> V
         decision_id: "d".into(),
         duration_ms: 0.0,
     };
-    let shown = Shown {
+    let shown = Disclosure {
         reasoning: true,
         findings: false,
         coverage: false,

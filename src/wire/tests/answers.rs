@@ -7,7 +7,7 @@ use crate::model::{
     Risk, Severity, Source, Treatment, Verdict, View, Withheld,
 };
 
-const ALL: Shown = Shown {
+const ALL: Disclosure = Disclosure {
     reasoning: true,
     findings: true,
     coverage: true,
@@ -15,7 +15,7 @@ const ALL: Shown = Shown {
     local: true,
 };
 
-const NOTHING: Shown = Shown {
+const NOTHING: Disclosure = Disclosure {
     reasoning: false,
     findings: false,
     coverage: false,
@@ -46,7 +46,7 @@ fn clean(verdict: &Verdict) -> crate::model::Clean<Verdict> {
     Withheld::default().clean(verdict.clone())
 }
 
-fn sent(id: &RequestId, verdict: &Verdict, shown: &Shown) -> Value {
+fn sent(id: &RequestId, verdict: &Verdict, shown: &Disclosure) -> Value {
     serde_json::from_slice(&encode_verdict(id, &clean(verdict), &facts(), shown)).unwrap()
 }
 

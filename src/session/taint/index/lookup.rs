@@ -7,7 +7,7 @@ use super::{AUTHOR, INSTRUCTED, MAX_BYTES, PLAIN, TaintIndex};
 use crate::model::{Content, ContentId, Kind, Origin, Place, Pointer, Step, head, nearest_double};
 use crate::session::taint::prints::{all_values, stem};
 use crate::session::taint::values::{self, Value, ValueKind};
-use crate::session::taint::{EchoKind, Provenance, TaintHit, UserRelation, shingles};
+use crate::session::taint::{Provenance, TaintHit, TaintKind, UserRelation, shingles};
 use crate::text::views::{Normalized, ViewText, decoded};
 use crate::text::words;
 
@@ -70,10 +70,10 @@ impl TaintIndex {
 
     fn echo(&self, value: &Value, written: &str, content: Option<ContentId>, pointer: &Pointer) -> Option<TaintHit> {
         let relation = self.relation(value, written);
-        let super::Seen { place, flags } = *self.values.get(&value.key)?;
+        let super::Occurrence { place, flags } = *self.values.get(&value.key)?;
         let first = self.places.get(usize::from(place))?;
         Some(TaintHit {
-            kind: EchoKind::Value(value.kind),
+            kind: TaintKind::Value(value.kind),
             content,
             pointer: pointer.clone(),
             span: value.span.clone(),
@@ -136,7 +136,7 @@ impl TaintIndex {
         let (start, seen) = met.next()?;
         let (end, _) = met.last()?;
         Some(TaintHit {
-            kind: EchoKind::Passage,
+            kind: TaintKind::Passage,
             content: Some(content.id),
             pointer: content.pointer.clone(),
             span: encoded.unwrap_or(start.start..end.end),

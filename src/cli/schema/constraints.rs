@@ -3,14 +3,14 @@
 use anyhow::Context;
 use serde_json::{Map, Value, json};
 
-use crate::config::Said;
+use crate::config::Constraint;
 
-/// The names of an enum's values, for [`Said::OneOf`] and [`Said::Keys`].
+/// The names of an enum's values, for [`Constraint::OneOf`] and [`Constraint::Keys`].
 pub(super) fn names<T: Copy>(all: &[T], as_str: fn(T) -> &'static str) -> Vec<&'static str> {
     all.iter().map(|value| as_str(*value)).collect()
 }
 
-impl Said {
+impl Constraint {
     /// Puts it into a schema. `path` names keys from the outermost one on, lists are looked through, and `*` is whatever name a
     /// map has.
     ///
