@@ -40,88 +40,74 @@ pub struct ConfigFile {
     pub(super) acs: AcsSection,
 }
 
-/// The judge, and its first endpoint.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct JudgeSection {
-    pub(super) on_failure: Option<String>,
-    pub(super) prompt_budget_tokens: Option<usize>,
-    pub(super) agent_reasoning: Option<String>,
-    pub(super) unusable_answers: Option<String>,
-    pub(super) max_in_flight: Option<usize>,
-    pub(super) hedge_after_ms: Option<u64>,
-    pub(super) endpoints: Vec<EndpointSection>,
-    pub(super) first: Option<EndpointSection>,
-    // What `EndpointSection` has as well: serde cannot refuse unknown keys of a section that is flattened into another.
-    pub(super) name: Option<String>,
-    pub(super) base_url: Option<String>,
-    pub(super) api: Option<String>,
-    pub(super) api_version: Option<String>,
-    pub(super) model: Option<String>,
-    pub(super) api_key_env: Option<String>,
-    pub(super) timeout_ms: Option<u64>,
-    pub(super) structured_output: Option<String>,
-    pub(super) max_output_tokens: Option<u32>,
-    pub(super) temperature: Option<f32>,
-    pub(super) headers: BTreeMap<String, String>,
-    pub(super) canaries: Option<CanarySection>,
-    pub(super) price_in: Option<f64>,
-    pub(super) price_out: Option<f64>,
-    pub(super) requests_per_minute: Option<u32>,
-    pub(super) tokens_per_minute: Option<u32>,
-    pub(super) ca_file: Option<String>,
-    pub(super) proxy: Option<String>,
+/// A section with keys of its own and those of an endpoint. Those stand here once: serde cannot refuse unknown keys of a section that is
+/// flattened into another.
+macro_rules! endpoint_section {
+    ($(#[$doc:meta])* $section:ident { $($own:ident: $type:ty,)* }) => {
+        endpoint_section! {
+            $(#[$doc])* $section { $($own: $type,)* } and {
+                name: Option<String>,
+                base_url: Option<String>,
+                api: Option<String>,
+                api_version: Option<String>,
+                model: Option<String>,
+                api_key_env: Option<String>,
+                timeout_ms: Option<u64>,
+                structured_output: Option<String>,
+                max_output_tokens: Option<u32>,
+                temperature: Option<f32>,
+                headers: BTreeMap<String, String>,
+                price_in: Option<f64>,
+                price_out: Option<f64>,
+                requests_per_minute: Option<u32>,
+                tokens_per_minute: Option<u32>,
+                ca_file: Option<String>,
+                proxy: Option<String>,
+            }
+        }
+    };
+    ($(#[$doc:meta])* $section:ident { $($own:ident: $type:ty,)* } and { $($key:ident: $value:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, Deserialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub(super) struct $section {
+            $(pub(super) $own: $type,)*
+            $(pub(super) $key: $value,)*
+        }
+
+        impl From<&$section> for EndpointSection {
+            fn from(section: &$section) -> Self {
+                Self { $($key: section.$key.clone(),)* }
+            }
+        }
+    };
+}
+
+endpoint_section! {
+    /// The judge, and its first endpoint.
+    JudgeSection {
+        on_failure: Option<String>,
+        prompt_budget_tokens: Option<usize>,
+        agent_reasoning: Option<String>,
+        unusable_answers: Option<String>,
+        max_in_flight: Option<usize>,
+        hedge_after_ms: Option<u64>,
+        endpoints: Vec<EndpointSection>,
+        first: Option<EndpointSection>,
+        canaries: Option<CanarySection>,
+    }
+}
+
+endpoint_section! {
+    /// One endpoint of a judge.
+    EndpointSection {}
 }
 
 impl JudgeSection {
     /// The endpoint that the section itself describes, if it does.
     pub(super) fn own_endpoint(&self) -> Option<EndpointSection> {
-        if self.base_url.is_none() && !self.endpoints.is_empty() {
-            return None;
-        }
-        Some(EndpointSection {
-            name: self.name.clone(),
-            base_url: self.base_url.clone(),
-            api: self.api.clone(),
-            api_version: self.api_version.clone(),
-            model: self.model.clone(),
-            api_key_env: self.api_key_env.clone(),
-            timeout_ms: self.timeout_ms,
-            structured_output: self.structured_output.clone(),
-            max_output_tokens: self.max_output_tokens,
-            temperature: self.temperature,
-            headers: self.headers.clone(),
-            price_in: self.price_in,
-            price_out: self.price_out,
-            requests_per_minute: self.requests_per_minute,
-            tokens_per_minute: self.tokens_per_minute,
-            ca_file: self.ca_file.clone(),
-            proxy: self.proxy.clone(),
-        })
+        (self.base_url.is_some() || self.endpoints.is_empty()).then(|| self.into())
     }
-}
-
-/// One endpoint of a judge.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub(super) struct EndpointSection {
-    pub(super) name: Option<String>,
-    pub(super) base_url: Option<String>,
-    pub(super) api: Option<String>,
-    pub(super) api_version: Option<String>,
-    pub(super) model: Option<String>,
-    pub(super) api_key_env: Option<String>,
-    pub(super) timeout_ms: Option<u64>,
-    pub(super) structured_output: Option<String>,
-    pub(super) max_output_tokens: Option<u32>,
-    pub(super) temperature: Option<f32>,
-    pub(super) headers: BTreeMap<String, String>,
-    pub(super) price_in: Option<f64>,
-    pub(super) price_out: Option<f64>,
-    pub(super) requests_per_minute: Option<u32>,
-    pub(super) tokens_per_minute: Option<u32>,
-    pub(super) ca_file: Option<String>,
-    pub(super) proxy: Option<String>,
 }
 
 /// The trained scorer.
