@@ -40,7 +40,7 @@ impl Sql {
         behind::check_expressions()?;
         injected::check_expressions()?;
         recognised::check_expressions()?;
-        reading::forms::check()?;
+        reading::forms::FORMS.check()?;
         Ok(Self {
             rules: RuleTable::load(&RULES)?,
         })

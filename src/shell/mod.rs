@@ -303,7 +303,7 @@ pub enum ShellError {
 
 /// Reads the table of programs and compiles the expressions of this module.
 pub(crate) fn check() -> Result<(), ShellError> {
-    programs::check()?;
+    programs::TABLE.check()?;
     Ok(wrappers::check_expressions()?)
 }
 

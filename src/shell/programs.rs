@@ -1,9 +1,10 @@
 //! What programs do: the table of `programs.toml`.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 use serde::Deserialize;
+
+use crate::text::CompiledIn;
 
 /// Why the table cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -104,14 +105,13 @@ pub(super) struct Names {
 }
 
 #[derive(Default)]
-struct Table {
+pub(super) struct Table {
     file: File,
     /// For each program a bit for each of its roles.
     roles: HashMap<String, u32>,
 }
 
-static TABLE: LazyLock<Result<Table, ProgramsError>> = LazyLock::new(read);
-static EMPTY: LazyLock<Table> = LazyLock::new(Table::default);
+pub(super) static TABLE: CompiledIn<Table, ProgramsError> = CompiledIn::new(read);
 
 fn read() -> Result<Table, ProgramsError> {
     let file: File = toml::from_str(include_str!("programs.toml")).map_err(|error| ProgramsError(error.to_string()))?;
@@ -133,47 +133,37 @@ fn read() -> Result<Table, ProgramsError> {
     }
 }
 
-/// Reads the table.
-pub(super) fn check() -> Result<(), ProgramsError> {
-    TABLE.as_ref().map(|_| ()).map_err(Clone::clone)
-}
-
-/// The table. INVARIANT: whoever reads shell texts has called [`check`] at the start.
-fn table() -> &'static Table {
-    TABLE.as_ref().unwrap_or(&EMPTY)
-}
-
 /// Whether a program, by its bare name, has a role.
 pub(crate) fn is(role: Role, program: &str) -> bool {
-    let roles = table().roles.get(program);
+    let roles = TABLE.get().roles.get(program);
     roles.is_some_and(|roles| roles >> role as u32 & 1 == 1)
 }
 
 /// The programs of a role.
 pub(super) fn of(role: Role) -> impl Iterator<Item = &'static str> {
     let name = ROLES.iter().find(|(known, _)| *known == role).map(|(_, name)| *name);
-    let programs = name.and_then(|name| table().file.roles.get(name));
+    let programs = name.and_then(|name| TABLE.get().file.roles.get(name));
     programs.into_iter().flatten().map(String::as_str)
 }
 
 /// How a wrapper's own arguments end.
 pub(super) fn wrapper(program: &str) -> Option<&'static Wrapper> {
-    table().file.wrappers.get(program)
+    TABLE.get().file.wrappers.get(program)
 }
 
 /// The words behind which a program runs what follows.
 pub(super) fn runs_after(program: &str) -> Option<&'static [String]> {
-    table().file.runs_after.get(program).map(Vec::as_slice)
+    TABLE.get().file.runs_after.get(program).map(Vec::as_slice)
 }
 
 /// The options of a program whose value is a command.
 pub(super) fn command_options(program: &str) -> &'static [String] {
-    table().file.command_options.get(program).map_or(&[], Vec::as_slice)
+    TABLE.get().file.command_options.get(program).map_or(&[], Vec::as_slice)
 }
 
 /// The options of a program whose value is shell text.
 pub(super) fn shell_options(program: &str) -> &'static [String] {
-    table().file.shell_options.get(program).map_or(&[], Vec::as_slice)
+    TABLE.get().file.shell_options.get(program).map_or(&[], Vec::as_slice)
 }
 
 /// Whether programs take code from this variable.
@@ -183,5 +173,5 @@ pub(crate) fn is_code_variable(name: &str) -> bool {
 
 /// Names that mean the same in every program.
 pub(super) fn names() -> &'static Names {
-    &table().file.names
+    &TABLE.get().file.names
 }

@@ -6,9 +6,12 @@
 
 pub(crate) mod bytes;
 pub(crate) mod characters;
+mod compiled_in;
 pub(crate) mod expression;
 pub(crate) mod fingerprint;
 pub(crate) mod glob;
 pub mod keywords;
 pub mod views;
 pub(crate) mod words;
+
+pub(crate) use compiled_in::CompiledIn;

@@ -15,6 +15,7 @@ use serde::Deserialize;
 pub use crate::model::{ClassSet, ToolClass};
 use crate::model::{Step, Tool, ToolCall};
 use crate::policy::Policy;
+use crate::text::CompiledIn;
 
 pub(crate) use names::words_of;
 use names::{MAX_WORDS, is_form_of, sentence};
@@ -24,7 +25,7 @@ use names::{MAX_WORDS, is_form_of, sentence};
 #[error("tools/words.toml: {0}")]
 pub struct WordsError(String);
 
-static READ: LazyLock<Result<Words, WordsError>> = LazyLock::new(|| {
+static WORDS: CompiledIn<Words, WordsError> = CompiledIn::new(|| {
     let words: Words = toml::from_str(include_str!("words.toml")).map_err(|error| WordsError(error.to_string()))?;
     let unknown = words
         .classes
@@ -36,16 +37,9 @@ static READ: LazyLock<Result<Words, WordsError>> = LazyLock::new(|| {
     }
 });
 
-static NO_WORDS: LazyLock<Words> = LazyLock::new(Words::default);
-
-/// The words. INVARIANT: whoever starts the program has called [`check`].
-fn table() -> &'static Words {
-    READ.as_ref().unwrap_or(&NO_WORDS)
-}
-
 static VERBS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
-    let acting = table().classes.iter().flat_map(|entry| &entry.verbs);
-    table().reading.iter().chain(acting).map(String::as_str).collect()
+    let acting = WORDS.get().classes.iter().flat_map(|entry| &entry.verbs);
+    WORDS.get().reading.iter().chain(acting).map(String::as_str).collect()
 });
 
 /// Reads the words.
@@ -54,7 +48,7 @@ static VERBS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 ///
 /// When they cannot be used.
 pub fn check() -> Result<(), WordsError> {
-    READ.as_ref().map(|_| ()).map_err(Clone::clone)
+    WORDS.check()
 }
 
 /// The classes of a tool, and why.
@@ -171,8 +165,8 @@ fn field_of(names: &[&str]) -> Field {
     let words: Vec<String> = names.iter().flat_map(|name| words_of(name)).collect();
     let has = |list: &[String]| words.iter().any(|word| list.contains(word));
     match () {
-        () if has(&table().databases) => Field::Database,
-        () if has(&table().searches) => Field::Search,
+        () if has(&WORDS.get().databases) => Field::Database,
+        () if has(&WORDS.get().searches) => Field::Search,
         () => Field::Other,
     }
 }
@@ -185,7 +179,7 @@ enum By {
 
 /// What the verb of a name says, with the other words as its objects.
 fn by_words(words: &[String], by: By, found: &mut Classified) {
-    let table = table();
+    let table = WORDS.get();
     let is_weak = |word: &str| table.weak.iter().any(|weak| weak == word);
     let is_verb = |word: &str| {
         table.reading.iter().any(|verb| verb == word)
@@ -207,7 +201,7 @@ fn by_words(words: &[String], by: By, found: &mut Classified) {
 /// What words of other languages say; a word for reading settles it.
 fn by_foreign_words(words: &[String], found: &mut Classified) {
     let begins = |class: &str| {
-        let stems = table().foreign.get(class).into_iter().flatten();
+        let stems = WORDS.get().foreign.get(class).into_iter().flatten();
         let mut stems = stems.filter(|stem| {
             let short = stem.chars().count() < 4;
             words.iter().any(|word| {
@@ -235,7 +229,7 @@ fn by_foreign_words(words: &[String], found: &mut Classified) {
 }
 
 fn by_verb(verb: &String, words: &[String], by: By, found: &mut Classified) {
-    let table = table();
+    let table = WORDS.get();
     let reading = table.reading.iter().any(|known| known == verb);
     for entry in &table.classes {
         let Some(class) = ToolClass::from_name(&entry.class) else {
@@ -302,22 +296,28 @@ pub(crate) fn is_verb(word: &str) -> bool {
 
 /// Whether a word is one for bringing something in.
 pub(crate) fn is_reading(word: &str) -> bool {
-    table().reading.iter().any(|verb| verb == word)
+    WORDS.get().reading.iter().any(|verb| verb == word)
 }
 
 /// Words for bringing something in.
 pub(crate) fn reading_verbs() -> impl Iterator<Item = &'static str> {
-    table().reading.iter().map(String::as_str).filter(|verb| is_plain(verb))
+    WORDS
+        .get()
+        .reading
+        .iter()
+        .map(String::as_str)
+        .filter(|verb| is_plain(verb))
 }
 
 /// Whether a word means one thing.
 fn is_plain(verb: &str) -> bool {
-    !table().ambiguous.iter().any(|word| word == verb)
+    !WORDS.get().ambiguous.iter().any(|word| word == verb)
 }
 
 /// Words for what tools of a class do that mean nothing else.
 pub(crate) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
-    table()
+    WORDS
+        .get()
         .classes
         .iter()
         .filter(move |entry| entry.class == class.as_str())

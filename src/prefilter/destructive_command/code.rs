@@ -19,7 +19,7 @@ use super::{Danger, Dangers};
 use crate::prefilter::RuleError;
 use crate::text::expression::expressions;
 use crate::text::keywords::{KeywordHit as Hit, Keywords, Word};
-use callees::callees;
+use callees::CALLEES;
 use calls::{Calls, Place};
 use values::{Mask, arguments, constants};
 
@@ -34,7 +34,8 @@ const MAX_LINES: usize = 128;
 
 /// The callees as keywords.
 static FINDER: LazyLock<Keywords> = LazyLock::new(|| {
-    Keywords::of([callees()
+    Keywords::of([CALLEES
+        .get()
         .iter()
         .map(|(callee, _)| Word::exact(callee.as_str()))
         .collect()])
@@ -146,7 +147,7 @@ fn look_at_functions(walk: &mut Walk<'_>, seen: &mut Dangers, nested: &mut Neste
     // Calls in calls in calls are read again for each.
     let mut left = ARGUMENT_BYTES_OF_ANY + ARGUMENT_BYTES_PER_BYTE * text.len();
     for hit in leftmost_longest(FINDER.hits(text).of(0).collect()) {
-        let Some((callee, effect)) = callees().get(hit.word) else {
+        let Some((callee, effect)) = CALLEES.get().get(hit.word) else {
             continue;
         };
         let before = text.get(..hit.span.start).and_then(|head| head.chars().next_back());
@@ -221,7 +222,7 @@ fn look_at_shells(walk: &Walk<'_>, seen: &mut Dangers, nested: &mut Nested) {
 /// Compiles the expressions of this folder.
 pub(super) fn check_all() -> Result<(), RuleError> {
     check_expressions()?;
-    callees::check()?;
+    CALLEES.check()?;
     calls::check_expressions()?;
     signs::check_all()?;
     Ok(values::check_expressions()?)

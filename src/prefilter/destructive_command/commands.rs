@@ -1,7 +1,6 @@
 //! Commands whose words alone say what they do: the table of `rules/commands.toml`, no logic of its own.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 use serde::Deserialize;
 
@@ -10,6 +9,7 @@ use super::{Danger, Dangers};
 use crate::prefilter::RuleError;
 use crate::prefilter::engine::RuleKey;
 use crate::shell::Call;
+use crate::text::CompiledIn;
 
 const FILE: &str = "commands.toml";
 
@@ -38,13 +38,14 @@ type Words = Vec<Vec<String>>;
 /// For each program its commands, with what is told of them.
 type ByProgram<T> = HashMap<String, Vec<(T, Words)>>;
 
-struct Table {
+#[derive(Default)]
+pub(super) struct Table {
     dangers: ByProgram<Danger>,
     sends: ByProgram<()>,
     shows_secrets: ByProgram<()>,
 }
 
-static TABLE: LazyLock<Result<Table, RuleError>> = LazyLock::new(|| {
+pub(super) static TABLE: CompiledIn<Table, RuleError> = CompiledIn::new(|| {
     let malformed = |why: String| RuleError::Malformed { file: FILE, why };
     let file: File =
         toml::from_str(include_str!("../rules/commands.toml")).map_err(|error| malformed(error.to_string()))?;
@@ -77,27 +78,19 @@ fn add<T: Copy>(table: &mut ByProgram<T>, commands: &Commands, told: T) {
     }
 }
 
-/// Reads the table.
-pub(super) fn check() -> Result<(), RuleError> {
-    TABLE.as_ref().map(|_| ()).map_err(Clone::clone)
-}
-
 /// Whether a call hands data to another machine, by its words.
 pub(super) fn sends(call: &Call) -> bool {
-    // INVARIANT: whoever screens has read the table at the start.
-    TABLE.as_ref().is_ok_and(|table| !told(&table.sends, call).is_empty())
+    !told(&TABLE.get().sends, call).is_empty()
 }
 
 /// Whether a program hands data to another machine, with some of its words.
 pub(super) fn may_send(program: &str) -> bool {
-    TABLE.as_ref().is_ok_and(|table| table.sends.contains_key(program))
+    TABLE.get().sends.contains_key(program)
 }
 
 /// Whether a call prints what a vault, a cloud, a cluster or a key ring keeps.
 pub(super) fn shows_secrets(call: &Call) -> bool {
-    TABLE
-        .as_ref()
-        .is_ok_and(|table| !told(&table.shows_secrets, call).is_empty())
+    !told(&TABLE.get().shows_secrets, call).is_empty()
 }
 
 /// What a table tells of a call.
@@ -129,7 +122,7 @@ fn told<T: Copy>(table: &ByProgram<T>, call: &Call) -> Vec<T> {
 
 /// Looks at one call.
 pub(super) fn look(call: &Call, seen: &mut Dangers) {
-    let Ok(table) = TABLE.as_ref() else { return };
+    let table = TABLE.get();
     let dangers = told(&table.dangers, call);
     let is_trial = !dangers.is_empty() && (names_only_disposable(call) || asks_local_trial(call));
     for danger in dangers {

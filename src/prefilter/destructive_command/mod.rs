@@ -178,7 +178,7 @@ impl DestructiveCommand {
     /// Reads the rules and compiles what they are found by.
     pub(super) fn new() -> Result<Self, RuleError> {
         shell::check()?;
-        commands::check()?;
+        commands::TABLE.check()?;
         code::check_all()?;
         windows::check_all()?;
         privilege_escalation::check_expressions()?;

@@ -29,6 +29,7 @@ struct Pattern {
 }
 
 /// The patterns of one file, and the needles of each as a vocabulary.
+#[derive(Default)]
 pub(super) struct Patterns {
     needles: Keywords,
     patterns: Vec<Pattern>,
@@ -83,6 +84,7 @@ struct CombinationData {
 }
 
 /// Things that are dangerous together: of each list a text holds at least one.
+#[derive(Default)]
 pub(super) struct Combinations(Vec<(Danger, CombinationData)>);
 
 impl Combinations {

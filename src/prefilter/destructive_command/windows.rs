@@ -10,13 +10,14 @@ use super::patterns::Patterns;
 use super::{Danger, Dangers};
 use crate::prefilter::RuleError;
 use crate::prefilter::locations::{Location, Secret};
+use crate::text::CompiledIn;
 use crate::text::expression::expressions;
 use crate::text::keywords::{Keywords, Word};
 
 /// Words behind which readers and senders are looked for.
 const TAKING: &[&str] = &[":\\", "$env:", "%userprofile%", "~\\", "env:"];
 
-static PATTERNS: LazyLock<Result<Patterns, RuleError>> = LazyLock::new(|| {
+static PATTERNS: CompiledIn<Patterns, RuleError> = CompiledIn::new(|| {
     Patterns::load(
         "command_patterns_windows.toml",
         include_str!("../rules/command_patterns_windows.toml"),
@@ -32,7 +33,7 @@ static PLACES: LazyLock<Keywords> = LazyLock::new(|| {
 
 /// Reads the patterns and compiles the expressions of this file.
 pub(super) fn check_all() -> Result<(), RuleError> {
-    PATTERNS.as_ref().map_err(Clone::clone)?;
+    PATTERNS.check()?;
     Ok(check_expressions()?)
 }
 
@@ -88,10 +89,7 @@ fn undisguised(text: &str) -> Cow<'_, str> {
 }
 
 fn search(text: &str, seen: &mut Dangers) {
-    // INVARIANT: whoever screens has read the patterns at the start.
-    if let Ok(patterns) = PATTERNS.as_ref() {
-        patterns.search(text, seen);
-    }
+    PATTERNS.get().search(text, seen);
     let places = PLACES.hits(text);
     let mut hits = places.of(0);
     if hits.next().is_some() {

@@ -4,7 +4,6 @@
 //! it is.
 
 use std::cmp::Reverse;
-use std::sync::LazyLock;
 
 use serde::Deserialize;
 
@@ -14,6 +13,7 @@ use super::digit_runs::Candidate;
 use super::{Datum, Hit};
 use crate::model::Confidence;
 use crate::prefilter::engine::{RuleError, RuleKey};
+use crate::text::CompiledIn;
 use crate::text::expression::Expression;
 
 const FILE: &str = "personal_numbers.toml";
@@ -51,7 +51,7 @@ struct Form<W> {
 }
 
 /// A kind of number.
-struct Number {
+pub(super) struct Number {
     datum: Datum,
     fits: Expression,
     data: Data,
@@ -59,7 +59,7 @@ struct Number {
     spelled: Vec<(usize, Form<Expression>)>,
 }
 
-static NUMBERS: LazyLock<Result<Vec<Number>, RuleError>> = LazyLock::new(|| {
+pub(super) static NUMBERS: CompiledIn<Vec<Number>, RuleError> = CompiledIn::new(|| {
     let malformed = |why: String| RuleError::Malformed { file: FILE, why };
     let file: File =
         toml::from_str(include_str!("../rules/personal_numbers.toml")).map_err(|error| malformed(error.to_string()))?;
@@ -91,16 +91,6 @@ static NUMBERS: LazyLock<Result<Vec<Number>, RuleError>> = LazyLock::new(|| {
     };
     file.number.into_iter().map(number).collect()
 });
-
-/// Reads the table.
-pub(super) fn check() -> Result<(), RuleError> {
-    NUMBERS.as_ref().map(|_| ()).map_err(Clone::clone)
-}
-
-fn numbers() -> &'static [Number] {
-    // INVARIANT: whoever screens has read the table at the start.
-    NUMBERS.as_ref().map_or(&[], Vec::as_slice)
-}
 
 impl Number {
     /// Whether letters and digits without separators are such a number.
@@ -137,7 +127,7 @@ pub(super) fn national(candidate: &Candidate<'_>, context: &Context<'_>) -> Opti
         return None;
     }
     let written = candidate.form();
-    let rated = numbers().iter().filter_map(|number| {
+    let rated = NUMBERS.get().iter().filter_map(|number| {
         let mut forms = number.grouped.iter();
         let form = forms.find(|form| form.written == "*" || form.written == written)?;
         // What checks is rare, so the words are asked for last.
@@ -150,7 +140,8 @@ pub(super) fn national(candidate: &Candidate<'_>, context: &Context<'_>) -> Opti
 /// The national number with letters that begins here with a word of so many characters.
 pub(super) fn with_letters(text: &str, start: usize, length: usize, name: &str) -> Option<Hit> {
     let rest = text.get(start..)?;
-    let all = numbers()
+    let all = NUMBERS
+        .get()
         .iter()
         .flat_map(|number| number.spelled.iter().map(move |form| (number, form)));
     all.filter(|(_, (known, _))| *known == length)

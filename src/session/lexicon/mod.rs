@@ -7,32 +7,21 @@
 mod signs;
 
 use std::collections::{BTreeMap, HashSet};
-use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::data_file_error::DataFileError;
+use crate::text::CompiledIn;
 use crate::tools::{ToolClass, words_of};
 
 pub(super) use signs::{Sign, SignSearch, Signs};
 
-static READ: LazyLock<Result<Lexicon, DataFileError>> = LazyLock::new(Lexicon::read);
-
-/// The lexicon. INVARIANT: whoever starts the program has called [`check`].
-static LEXICON: LazyLock<&'static Lexicon> = LazyLock::new(|| {
-    static NONE: LazyLock<Lexicon> = LazyLock::new(Lexicon::default);
-    READ.as_ref().unwrap_or(&NONE)
-});
-
-/// Reads the lexicon.
-pub(super) fn check() -> Result<(), DataFileError> {
-    READ.as_ref().map(|_| ()).map_err(Clone::clone)
-}
+pub(super) static LEXICON: CompiledIn<Lexicon, DataFileError> = CompiledIn::new(Lexicon::read);
 
 #[derive(Default)]
-struct Lexicon {
+pub(super) struct Lexicon {
     words: Words,
     phrases: Phrases,
     /// As sentences write what asks, in small letters and with a capital; with what may not be part of a longer word behind it.
@@ -125,12 +114,12 @@ fn asking(phrases: &[String]) -> Result<AhoCorasick, DataFileError> {
 
 /// The search for signs.
 pub(super) fn signs() -> Option<&'static SignSearch> {
-    LEXICON.signs.as_ref()
+    LEXICON.get().signs.as_ref()
 }
 
 /// Parts of names and single words.
 pub(super) fn words() -> &'static Words {
-    &LEXICON.words
+    &LEXICON.get().words
 }
 
 /// Whether a name, taken apart into words, has one of a list.
@@ -140,44 +129,44 @@ pub(super) fn names_one_of(name: &str, list: &HashSet<String>) -> bool {
 
 /// Whether a text, as [`plain`](super::taint::plain) writes it, hands a decision to a text.
 pub(super) fn delegates(plain: &str) -> bool {
-    let mut phrases = LEXICON.phrases.delegating.iter();
+    let mut phrases = LEXICON.get().phrases.delegating.iter();
     phrases.any(|phrase| plain.contains(&format!(" {phrase} ")))
 }
 
 /// Where a sentence first says, by one of the phrases for that, that it asks for something. One search for all phrases: one for
 /// each took half of the processor time of a step.
 pub(super) fn asks_at(sentence: &str) -> Option<usize> {
-    Some(LEXICON.asking.as_ref()?.find(sentence)?.start())
+    Some(LEXICON.get().asking.as_ref()?.find(sentence)?.start())
 }
 
 /// Whether a word may stand before the verb of a sentence that asks for something.
 pub(super) fn is_opening(word: &str) -> bool {
-    LEXICON.phrases.opening.contains(word)
+    LEXICON.get().phrases.opening.contains(word)
 }
 
 /// Whether a word agrees.
 pub(super) fn agrees(word: &str) -> bool {
-    LEXICON.phrases.agreeing.contains(word)
+    LEXICON.get().phrases.agreeing.contains(word)
 }
 
 /// Phrases that agree.
 pub(super) fn agreeing_phrases() -> &'static [String] {
-    &LEXICON.phrases.agreeing_phrases
+    &LEXICON.get().phrases.agreeing_phrases
 }
 
 /// How instructions say that an agent only reads.
 pub(super) fn reading_only() -> &'static [String] {
-    &LEXICON.phrases.reading_only
+    &LEXICON.get().phrases.reading_only
 }
 
 /// What a tool does that a verb of another language than English speaks of.
 pub(super) fn class_of(verb: &str) -> Option<ToolClass> {
-    class_in(&LEXICON.phrases.verbs, verb)
+    class_in(&LEXICON.get().phrases.verbs, verb)
 }
 
 /// What a program, or an English word of a request, says is done, beside the verbs that tools are classified by.
 pub(super) fn act_of(word: &str) -> Option<ToolClass> {
-    class_in(&LEXICON.phrases.acts, word)
+    class_in(&LEXICON.get().phrases.acts, word)
 }
 
 fn class_in(lists: &BTreeMap<String, HashSet<String>>, word: &str) -> Option<ToolClass> {
@@ -187,7 +176,7 @@ fn class_in(lists: &BTreeMap<String, HashSet<String>>, word: &str) -> Option<Too
 
 /// Verbs of other languages than English for what tools of a class do.
 pub(super) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
-    let verbs = LEXICON.phrases.verbs.get(class.as_str());
+    let verbs = LEXICON.get().phrases.verbs.get(class.as_str());
     verbs.into_iter().flatten().map(String::as_str)
 }
 
@@ -197,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_words_are_read_and_written_as_texts_are() {
-        assert!(check().is_ok() && words().bodies.contains("subject"));
+        assert!(LEXICON.check().is_ok() && words().bodies.contains("subject"));
         for text in [
             include_str!("orders.toml"),
             include_str!("servers.toml"),
@@ -208,7 +197,7 @@ mod tests {
                 assert_eq!(line, line.to_lowercase());
             }
         }
-        let phrases = &LEXICON.phrases;
+        let phrases = &LEXICON.get().phrases;
         for class in phrases.verbs.keys().chain(phrases.acts.keys()) {
             assert!(ToolClass::ALL.iter().any(|known| known.as_str() == class), "{class}");
         }
@@ -225,7 +214,7 @@ mod tests {
     #[test]
     fn a_verb_speaks_of_one_class() {
         let mut known = HashSet::new();
-        for verb in LEXICON.phrases.verbs.values().flatten() {
+        for verb in LEXICON.get().phrases.verbs.values().flatten() {
             assert!(known.insert(verb), "{verb}");
         }
         assert_eq!(class_of("überweise"), Some(ToolClass::Pays));

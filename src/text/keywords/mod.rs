@@ -161,7 +161,7 @@ struct Listed {
 }
 
 /// The compiled keywords.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Keywords {
     words: Vec<Listed>,
     automaton: Option<AhoCorasick>,

@@ -1,15 +1,15 @@
 //! Characters that look like letters and signs of ASCII: the table of `look_alikes.toml`.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
+use crate::text::CompiledIn;
 use crate::text::expression::ExpressionError;
 
 /// What characters look like; each list by the character that all in it look like.
 type File = HashMap<char, String>;
 type Table = HashMap<char, char, foldhash::fast::FixedState>;
 
-static TABLE: LazyLock<Result<Table, ExpressionError>> = LazyLock::new(|| {
+pub(super) static TABLE: CompiledIn<Table, ExpressionError> = CompiledIn::new(|| {
     let lists: File = toml::from_str(include_str!("look_alikes.toml"))
         .map_err(|error| ExpressionError::new("text/views/look_alikes.toml", "look_alikes", error.to_string()))?;
     let pairs = lists
@@ -17,11 +17,6 @@ static TABLE: LazyLock<Result<Table, ExpressionError>> = LazyLock::new(|| {
         .flat_map(|(letter, alike)| alike.chars().map(|c| (c, *letter)));
     Ok(pairs.collect())
 });
-
-/// Reads the table.
-pub(super) fn check() -> Result<(), ExpressionError> {
-    TABLE.as_ref().map(|_| ()).map_err(Clone::clone)
-}
 
 /// A letter of a block of letters in alphabetical order.
 const fn of_block(c: char, first: u32, begin: char) -> Option<char> {
@@ -35,7 +30,6 @@ pub(super) fn look_alike(c: char) -> Option<char> {
         '\u{1f150}'..='\u{1f169}' => of_block(c, 0x1f150, 'a'),
         '\u{1f170}'..='\u{1f189}' => of_block(c, 0x1f170, 'a'),
         '\u{1f1e6}'..='\u{1f1ff}' => of_block(c, 0x1f1e6, 'a'),
-        // INVARIANT: whoever reads views has called `check` at the start.
-        c => TABLE.as_ref().ok().and_then(|table| table.get(&c).copied()),
+        c => TABLE.get().get(&c).copied(),
     }
 }

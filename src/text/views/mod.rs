@@ -76,7 +76,7 @@ pub(crate) fn decoding_keywords() -> &'static Keywords {
 
 /// Compiles the expressions and reads the tables by which views are made.
 pub(crate) fn check() -> Result<(), ExpressionError> {
-    look_alikes::check()?;
+    look_alikes::TABLE.check()?;
     markup::check_expressions()
 }
 

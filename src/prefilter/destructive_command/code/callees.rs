@@ -1,11 +1,11 @@
 //! Functions of other languages that matter, and what they do: the table of `rules/callees.toml`.
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 use crate::prefilter::RuleError;
+use crate::text::CompiledIn;
 
 /// What a callee does with its first arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -37,7 +37,8 @@ pub(super) enum Effect {
 
 const FILE: &str = "callees.toml";
 
-static TABLE: LazyLock<Result<Vec<(String, Effect)>, RuleError>> = LazyLock::new(|| {
+/// Functions that matter, with the parenthesis that opens their arguments.
+pub(super) static CALLEES: CompiledIn<Vec<(String, Effect)>, RuleError> = CompiledIn::new(|| {
     let file: HashMap<Effect, Vec<String>> =
         toml::from_str(include_str!("../../rules/callees.toml")).map_err(|error| RuleError::Malformed {
             file: FILE,
@@ -46,14 +47,3 @@ static TABLE: LazyLock<Result<Vec<(String, Effect)>, RuleError>> = LazyLock::new
     let named = |(effect, names): (Effect, Vec<String>)| names.into_iter().map(move |name| (name, effect));
     Ok(file.into_iter().flat_map(named).collect())
 });
-
-/// Reads the table.
-pub(super) fn check() -> Result<(), RuleError> {
-    TABLE.as_ref().map(|_| ()).map_err(Clone::clone)
-}
-
-/// Functions that matter, with the parenthesis that opens their arguments.
-pub(super) fn callees() -> &'static [(String, Effect)] {
-    // INVARIANT: whoever screens has read the table at the start.
-    TABLE.as_ref().map_or(&[], Vec::as_slice)
-}

@@ -1,14 +1,13 @@
 //! What code of other languages gives away as a whole, whatever the constants are.
 
-use std::sync::LazyLock;
-
 use crate::prefilter::RuleError;
 use crate::prefilter::destructive_command::patterns::{Combinations, Patterns};
 use crate::prefilter::destructive_command::{Danger, Dangers};
+use crate::text::CompiledIn;
 use crate::text::expression::expressions;
 use crate::text::keywords::Word;
 
-static PATTERNS: LazyLock<Result<Patterns, RuleError>> = LazyLock::new(|| {
+static PATTERNS: CompiledIn<Patterns, RuleError> = CompiledIn::new(|| {
     Patterns::load(
         "command_patterns_code.toml",
         include_str!("../../rules/command_patterns_code.toml"),
@@ -21,7 +20,7 @@ expressions! {
     static FETCHED = r"(?m)^[ \t]*(?:const |let |var )?(\w{1,40})\s*=\s*[^\n]*(?:requests\.get|urlopen|httpx\.get|await fetch)\(";
 }
 
-static COMBINATIONS: LazyLock<Result<Combinations, RuleError>> = LazyLock::new(|| {
+static COMBINATIONS: CompiledIn<Combinations, RuleError> = CompiledIn::new(|| {
     Combinations::load(
         "command_combinations.toml",
         include_str!("../../rules/command_combinations.toml"),
@@ -30,25 +29,19 @@ static COMBINATIONS: LazyLock<Result<Combinations, RuleError>> = LazyLock::new(|
 
 /// Looks at what a text holds together.
 pub(super) fn look_at_combinations(text: &str, seen: &mut Dangers) {
-    // INVARIANT: whoever screens has read the combinations at the start.
-    if let Ok(combinations) = COMBINATIONS.as_ref() {
-        combinations.search(text, seen);
-    }
+    COMBINATIONS.get().search(text, seen);
 }
 
 /// Reads the patterns and compiles the expressions of this file.
 pub(super) fn check_all() -> Result<(), RuleError> {
-    PATTERNS.as_ref().map_err(Clone::clone)?;
-    COMBINATIONS.as_ref().map_err(Clone::clone)?;
+    PATTERNS.check()?;
+    COMBINATIONS.check()?;
     Ok(check_expressions()?)
 }
 
 /// Looks at a text.
 pub(super) fn look(text: &str, seen: &mut Dangers) {
-    // INVARIANT: whoever screens has read the patterns at the start.
-    if let Ok(patterns) = PATTERNS.as_ref() {
-        patterns.search(text, seen);
-    }
+    PATTERNS.get().search(text, seen);
     if !text.contains("exec(") && !text.contains("eval(") {
         return;
     }

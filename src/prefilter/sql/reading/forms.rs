@@ -3,13 +3,13 @@
 //! It is handed a text without comments and literals, in lower case.
 
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 use super::{Reading, Trait};
 use crate::prefilter::disposable::is_disposable;
 use crate::prefilter::engine::{RuleError, RuleKey};
+use crate::text::CompiledIn;
 use crate::text::expression::Expression;
 
 const FILE: &str = "sql_forms.toml";
@@ -50,13 +50,13 @@ struct Data {
     same: Vec<(String, String)>,
 }
 
-struct Form {
+pub(in crate::prefilter::sql) struct Form {
     seen: Trait,
     fits: Option<Expression>,
     data: Data,
 }
 
-static FORMS: LazyLock<Result<Vec<Form>, RuleError>> = LazyLock::new(|| {
+pub(in crate::prefilter::sql) static FORMS: CompiledIn<Vec<Form>, RuleError> = CompiledIn::new(|| {
     let malformed = |why: String| RuleError::Malformed { file: FILE, why };
     let file: File =
         toml::from_str(include_str!("../../rules/sql_forms.toml")).map_err(|error| malformed(error.to_string()))?;
@@ -73,18 +73,12 @@ static FORMS: LazyLock<Result<Vec<Form>, RuleError>> = LazyLock::new(|| {
     file.form.into_iter().map(form).collect()
 });
 
-/// Reads the forms.
-pub(in crate::prefilter::sql) fn check() -> Result<(), RuleError> {
-    FORMS.as_ref().map(|_| ()).map_err(Clone::clone)
-}
-
 /// Adds what the statements of a text do by their form.
 pub(super) fn by_form(blank: &str, span: &Range<usize>, reading: &mut Reading) {
     const WRITES: &[&str] = &["drop", "truncate", "alter", "delete", "update", "insert"];
     /// The other words with which a form begins.
     const OTHERS: &[&str] = &["with", "grant", "merge", "create", "replace"];
-    // INVARIANT: whoever screens has read the forms at the start.
-    let forms = FORMS.as_ref().map_or(&[][..], Vec::as_slice);
+    let forms = FORMS.get();
     let is_parsed = reading.certain;
     let counts = |form: &&Form| !is_parsed || form.data.when == When::Always;
     for form in forms.iter().filter(counts).filter(|form| form.fits.is_none()) {
