@@ -1,6 +1,6 @@
 //! Contents: the pieces of text that a step carries, with who wrote them and where they stand.
 
-use super::named_enum;
+use super::{ReasonCode, named_enum};
 use std::fmt;
 use std::sync::Arc;
 
@@ -104,6 +104,24 @@ impl Origin {
             | Origin::ToolDescription
             | Origin::Unknown => true,
             Origin::Instructions | Origin::User | Origin::Agent | Origin::Reasoning | Origin::ToolArguments => false,
+        }
+    }
+
+    /// The reason to deny an instruction that has no place in words of this origin.
+    pub const fn reason_of_injection(self) -> ReasonCode {
+        match self {
+            Origin::ToolDescription => ReasonCode::ToolPoisoning,
+            Origin::Memory => ReasonCode::MemoryPoisoning,
+            Origin::User => ReasonCode::Jailbreak,
+            Origin::Instructions
+            | Origin::Agent
+            | Origin::Reasoning
+            | Origin::ToolArguments
+            | Origin::ToolOutput
+            | Origin::Knowledge
+            | Origin::RemoteAgent
+            | Origin::Trigger
+            | Origin::Unknown => ReasonCode::PromptInjection,
         }
     }
 }

@@ -14,7 +14,7 @@ use std::ops::Range;
 use super::disguise::Disguise;
 use super::signals::{Cluster, HALVES, Hit, Part, Signals};
 use super::{KeywordHit, Prefilter, RuleError, Subject, TrivialContent, ViewText, Word, Work};
-use crate::model::{Finding, Kind, Origin, Place, ReasonCode, Rule, Severity};
+use crate::model::{Finding, Kind, Origin, Place, Rule, Severity};
 use disguises::{Disguises, layer_disguise, may_be_disguised};
 use lists::{List, Lists, lists};
 use quoted_example::is_quoted_example;
@@ -111,7 +111,7 @@ impl InjectedInstruction {
         let Some(hit) = hit else { return };
         if let Some(rule) = signals.kinds().get(hit.kind) {
             let mut finding = rule.at(subject, view, hit.span, format!("{}{}", rule.title, how(view)));
-            finding.reason = reason_for(subject.content.origin);
+            finding.reason = subject.content.origin.reason_of_injection();
             found.push(finding);
         }
     }
@@ -150,7 +150,7 @@ impl InjectedInstruction {
         let clusters = signals.gravest(hits, COMPANY, weigh);
         let mut add = |rule: &Rule, span: Range<usize>, explanation: String, quoted: bool| {
             let mut finding = rule.at(subject, view, span, explanation);
-            finding.reason = reason_for(origin);
+            finding.reason = origin.reason_of_injection();
             if quoted {
                 finding.severity = finding.severity.min(Severity::Low);
             }
@@ -206,24 +206,6 @@ fn how(view: &ViewText<'_>) -> String {
 fn is_system_message(subject: &Subject<'_>) -> bool {
     let Subject { step, content, .. } = subject;
     step.kind == Kind::SystemMessage && content.place == Place::Body && content.origin == Origin::Unknown
-}
-
-/// Who the reason names: what manipulates is a tool, a memory, or any other data.
-fn reason_for(origin: Origin) -> ReasonCode {
-    match origin {
-        Origin::ToolDescription => ReasonCode::ToolPoisoning,
-        Origin::Memory => ReasonCode::MemoryPoisoning,
-        Origin::User => ReasonCode::Jailbreak,
-        Origin::Instructions
-        | Origin::Agent
-        | Origin::Reasoning
-        | Origin::ToolArguments
-        | Origin::ToolOutput
-        | Origin::Knowledge
-        | Origin::RemoteAgent
-        | Origin::Trigger
-        | Origin::Unknown => ReasonCode::PromptInjection,
-    }
 }
 
 #[cfg(test)]

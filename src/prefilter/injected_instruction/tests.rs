@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Confidence, Treatment, View};
+use crate::model::{Confidence, ReasonCode, Treatment, View};
 use crate::policy::Policy;
 use crate::prefilter::testing::{hold_examples, seen, seen_in_contents, step};
 

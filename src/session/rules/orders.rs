@@ -2,7 +2,7 @@
 
 use super::rule_context::RuleContext;
 use super::{FindingSite, RuleId, finding};
-use crate::model::{Confidence, Content, Finding, Form, Origin, Place, ReasonCode};
+use crate::model::{Confidence, Content, Finding, Form, Origin, Place};
 use crate::session::lexicon::{Sign, names_one_of, words};
 use crate::session::orders::{self, Strength};
 
@@ -41,7 +41,7 @@ fn order(context: &RuleContext<'_>, content: &Content) -> Option<Finding> {
     };
     let site = FindingSite::of(content, "the text", content.origin.as_str()).at(span);
     let mut told = finding(rule, context, site)?;
-    told.reason = reason(content.origin);
+    told.reason = content.origin.reason_of_injection();
     // What is remembered is obeyed later, when nobody looks.
     if strength == Strength::Quiet && content.origin == Origin::Memory {
         told.confidence = Confidence::Medium;
@@ -59,21 +59,4 @@ fn is_read(content: &Content) -> bool {
         && content.place == Place::Body
         && content.form != Form::Key
         && content.text.len() >= 24
-}
-
-fn reason(origin: Origin) -> ReasonCode {
-    match origin {
-        Origin::Memory => ReasonCode::MemoryPoisoning,
-        Origin::ToolDescription => ReasonCode::ToolPoisoning,
-        Origin::Instructions
-        | Origin::User
-        | Origin::Agent
-        | Origin::Reasoning
-        | Origin::ToolArguments
-        | Origin::ToolOutput
-        | Origin::Knowledge
-        | Origin::RemoteAgent
-        | Origin::Trigger
-        | Origin::Unknown => ReasonCode::PromptInjection,
-    }
 }
