@@ -108,18 +108,14 @@ impl Gate {
                 None => format!("{} could not be read", report.unreadable.len()),
             },
         });
-        let errors = report
-            .outcomes
-            .iter()
-            .filter(|outcome| outcome.decision == "error")
-            .count();
+        let errors = scores.overall.errors(true) + scores.overall.errors(false);
         checks.push(Check {
             name: "every case was decided".to_owned(),
             holds: errors == 0,
             detail: format!("{errors} ended in an error"),
         });
         if let Some(most) = self.most_cost {
-            let cost = report.spent().1 as f64 / 1e3 / report.outcomes.len().max(1) as f64;
+            let cost = scores.spent.cost_micros as f64 / 1e3 / scores.overall.cases.max(1) as f64;
             checks.push(Check {
                 name: "cost of 1,000 cases".to_owned(),
                 holds: cost <= most,

@@ -4,12 +4,13 @@
 //! cut off by a crash is the last one; it is dropped, and its case is run again.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, BufRead, BufReader, Seek, Write};
+use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::ser::{Error, SerializeSeq};
+use serde::{Deserialize, Serialize, Serializer};
 
-use super::{Case, EvalError, Outcome};
+use super::{EvalError, Outcome};
 
 /// What a run is: a log goes on only with the same one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,20 +30,6 @@ pub struct RunKey {
 }
 
 impl RunKey {
-    /// The digest of these cases.
-    pub fn digest(cases: &[&Case]) -> String {
-        let mut hasher = blake3::Hasher::new();
-        for case in cases {
-            let expected = format!("{:?} {:?}", case.expected, case.weight);
-            let parts = [case.id.as_str(), case.request.get(), &expected];
-            for part in parts.into_iter().chain(case.history.iter().map(|earlier| &**earlier)) {
-                hasher.update(&(part.len() as u64).to_le_bytes());
-                hasher.update(part.as_bytes());
-            }
-        }
-        hasher.finalize().to_hex().chars().take(32).collect()
-    }
-
     fn differs(&self, found: &Self) -> Option<(&'static str, String, String)> {
         let parts = [
             ("version", &self.guardian, &found.guardian),
@@ -71,9 +58,11 @@ struct Line<O> {
     micros: u64,
 }
 
-/// A log that is being written.
+/// A log that is being written. What a run came to is read from it: so a run that was interrupted comes to the same.
+#[derive(Debug)]
 pub struct RunLog {
     out: File,
+    file: PathBuf,
 }
 
 impl RunLog {
@@ -83,75 +72,71 @@ impl RunLog {
     ///
     /// When there is one already, or it cannot be written.
     pub fn begin(file: &Path, key: &RunKey) -> Result<Self, EvalError> {
-        let opened = File::options().write(true).create_new(true).open(file);
-        let mut out = opened.map_err(|why| match why.kind() {
-            std::io::ErrorKind::AlreadyExists => EvalError::of(
+        let opened = File::options().read(true).append(true).create_new(true).open(file);
+        let out = opened.map_err(|why| match why.kind() {
+            io::ErrorKind::AlreadyExists => EvalError::of(
                 file,
                 "holds a run that was begun; `--resume` goes on with it, or remove the file",
             ),
             _ => EvalError::of(file, why),
         })?;
-        let first = serde_json::to_string(&First::Run(key.clone())).map_err(std::io::Error::other);
+        Self::start(out, file, key)
+    }
+
+    /// Begins a log that is gone with its run.
+    ///
+    /// # Errors
+    ///
+    /// When there is no place for it.
+    pub fn fleeting(key: &RunKey) -> Result<Self, EvalError> {
+        let file = std::env::temp_dir();
+        let out = tempfile::tempfile_in(&file).map_err(|why| EvalError::of(&file, why))?;
+        Self::start(out, &file, key)
+    }
+
+    fn start(mut out: File, file: &Path, key: &RunKey) -> Result<Self, EvalError> {
+        let first = serde_json::to_string(&First::Run(key.clone())).map_err(io::Error::other);
         first
             .and_then(|first| out.write_all(format!("{first}\n").as_bytes()))
             .map_err(|why| EvalError::of(file, why))?;
-        Ok(Self { out })
+        let file = file.to_owned();
+        Ok(Self { out, file })
     }
 
-    /// Goes on with a log, or begins one where there is none; with the outcomes that it holds.
+    /// Goes on with a log, or begins one where there is none.
     ///
     /// # Errors
     ///
     /// When it is the log of another run, or cannot be read and written.
-    pub fn resume(file: &Path, key: &RunKey) -> Result<(Self, Vec<Outcome>), EvalError> {
+    pub fn resume(file: &Path, key: &RunKey) -> Result<Self, EvalError> {
         if !file.exists() {
-            return Ok((Self::begin(file, key)?, Vec::new()));
+            return Self::begin(file, key);
         }
-        let mut out = File::options()
-            .read(true)
-            .write(true)
-            .open(file)
-            .map_err(|why| EvalError::of(file, why))?;
+        let unusable = |why: io::Error| EvalError::of(file, why);
+        let opened = File::options().read(true).append(true).open(file);
+        let out = opened.map_err(unusable)?;
         let mut reader = BufReader::new(&out);
-        let (mut outcomes, mut whole, mut number) = (Vec::new(), 0u64, 0);
-        let mut line = String::new();
-        loop {
-            line.clear();
-            number += 1;
-            let read = reader.read_line(&mut line).map_err(|why| EvalError::of(file, why))?;
-            if !line.ends_with('\n') {
-                break;
-            }
-            let malformed = |why: serde_json::Error| {
-                EvalError::in_line(file, number, format_args!("expected a line of a run's log: {why}"))
-            };
-            if number == 1 {
-                let First::Run(found) = serde_json::from_str(&line).map_err(malformed)?;
-                if let Some((what, expected, found)) = key.differs(&found) {
-                    let why = format_args!(
-                        "is the log of another run: its {what} is `{found}`, that of this run `{expected}`"
-                    );
-                    return Err(EvalError::of(file, why));
-                }
-            } else {
-                let line: Line<Outcome> = serde_json::from_str(&line).map_err(malformed)?;
-                outcomes.push(Outcome {
-                    micros: line.micros,
-                    ..line.outcome
-                });
-            }
-            whole += read as u64;
+        let mut first = String::new();
+        reader.read_line(&mut first).map_err(unusable)?;
+        if !first.ends_with('\n') {
+            out.set_len(0).map_err(unusable)?;
+            return Self::start(out, file, key);
+        }
+        let First::Run(found) = serde_json::from_str(&first).map_err(|why| malformed(file, 1, &why))?;
+        if let Some((what, expected, found)) = key.differs(&found) {
+            let why = format_args!("is the log of another run: its {what} is `{found}`, that of this run `{expected}`");
+            return Err(EvalError::of(file, why));
         }
         // What was cut off goes; what comes next begins a line.
-        out.set_len(whole)
-            .and_then(|()| out.seek(SeekFrom::Start(whole)))
-            .map_err(|why| EvalError::of(file, why))?;
-        if whole == 0 {
-            drop(out);
-            std::fs::remove_file(file).map_err(|why| EvalError::of(file, why))?;
-            return Ok((Self::begin(file, key)?, Vec::new()));
+        let mut whole = first.len() as u64;
+        let mut line = Vec::new();
+        while reader.read_until(b'\n', &mut line).map_err(unusable)? > 0 && line.ends_with(b"\n") {
+            whole += line.len() as u64;
+            line.clear();
         }
-        Ok((Self { out }, outcomes))
+        out.set_len(whole).map_err(unusable)?;
+        let file = file.to_owned();
+        Ok(Self { out, file })
     }
 
     /// Writes an outcome down.
@@ -159,12 +144,43 @@ impl RunLog {
     /// # Errors
     ///
     /// When it cannot be written.
-    pub fn write(&mut self, outcome: &Outcome) -> std::io::Result<()> {
+    pub fn write(&mut self, outcome: &Outcome) -> io::Result<()> {
         let line = Line {
             outcome,
             micros: outcome.micros,
         };
         let line = serde_json::to_string(&line)?;
         self.out.write_all(format!("{line}\n").as_bytes())
+    }
+
+    /// The outcomes so far, one after another, in the order in which they were written: that of the cases.
+    pub fn outcomes(&self) -> impl Iterator<Item = Result<Outcome, EvalError>> + '_ {
+        let mut out = &self.out;
+        let begun = out.rewind().map_err(|why| EvalError::of(&self.file, why));
+        let lines = BufReader::new(out).lines().enumerate().skip(1).map(|(index, line)| {
+            let line = line.map_err(|why| EvalError::of(&self.file, why))?;
+            let line: Line<Outcome> =
+                serde_json::from_str(&line).map_err(|why| malformed(&self.file, index + 1, &why))?;
+            Ok(Outcome {
+                micros: line.micros,
+                ..line.outcome
+            })
+        });
+        begun.err().map(Err).into_iter().chain(lines)
+    }
+}
+
+fn malformed(file: &Path, number: usize, why: &serde_json::Error) -> EvalError {
+    EvalError::in_line(file, number, format_args!("expected a line of a run's log: {why}"))
+}
+
+/// As the list of its outcomes.
+impl Serialize for RunLog {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        for outcome in self.outcomes() {
+            list.serialize_element(&outcome.map_err(S::Error::custom)?)?;
+        }
+        list.end()
     }
 }

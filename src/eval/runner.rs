@@ -1,5 +1,7 @@
 //! Runs labelled steps through a guardian: each with what happened before it, in a session of its own.
 
+use std::borrow::Borrow;
+use std::io;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -9,7 +11,7 @@ use super::batch::{BatchAnswers, BatchQuestions, CaseQuestions};
 use super::meter::Meter;
 use super::outcome::micros;
 use super::remote::Remote;
-use super::{Case, History, Outcome};
+use super::{Case, EvalError, History, Outcome};
 use crate::judge::{Judge, Recorder};
 use crate::local::{TrainingFeatures, Vocabulary};
 use crate::model::{Caller, OrganisationId, Step};
@@ -85,14 +87,13 @@ impl Runner<'_> {
     /// # Errors
     ///
     /// When questions cannot be written out.
-    pub async fn run(&self, cases: &[Case], at_once: usize) -> std::io::Result<Vec<Outcome>> {
+    pub async fn run(&self, cases: &[Case], at_once: usize) -> io::Result<Vec<Outcome>> {
         let mut outcomes = Vec::with_capacity(cases.len());
-        let cases: Vec<&Case> = cases.iter().collect();
         let mut keep = |outcome| {
             outcomes.push(outcome);
             Ok(ControlFlow::Continue(()))
         };
-        self.run_each(&cases, at_once, &mut keep).await?;
+        self.run_each(cases.iter().map(Ok), at_once, &mut keep).await?;
         Ok(outcomes)
     }
 
@@ -101,17 +102,23 @@ impl Runner<'_> {
     ///
     /// # Errors
     ///
-    /// When questions cannot be written out, or what `each` answers.
-    pub async fn run_each(
+    /// When a case cannot be read or questions cannot be written out, or what `each` answers.
+    pub async fn run_each<C: Borrow<Case>>(
         &self,
-        cases: &[&Case],
+        cases: impl Iterator<Item = Result<C, EvalError>>,
         at_once: usize,
-        each: &mut (dyn FnMut(Outcome) -> std::io::Result<ControlFlow<()>> + Send),
-    ) -> std::io::Result<()> {
+        each: &mut (dyn FnMut(Outcome) -> io::Result<ControlFlow<()>> + Send),
+    ) -> io::Result<()> {
         let mut running = futures_util::stream::iter(cases)
-            .map(|case| self.run_case(case))
+            .map(|case| async move {
+                match case {
+                    Ok(case) => Ok(self.run_case(case.borrow()).await),
+                    Err(error) => Err(io::Error::other(error)),
+                }
+            })
             .buffered(at_once.max(1));
-        while let Some((outcome, questions)) = running.next().await {
+        while let Some(ran) = running.next().await {
+            let (outcome, questions) = ran?;
             if let (Bench::Questions(_, batch), Some(questions)) = (&self.bench, questions) {
                 batch.write(&questions)?;
             }

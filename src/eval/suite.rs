@@ -1,6 +1,8 @@
 //! Suites: files of labelled steps, read line by line.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -21,8 +23,6 @@ pub struct Suites {
     pub unreadable: Vec<EvalError>,
     /// Steps of sessions that have no label: they are history of the others.
     pub unlabelled: usize,
-    /// Where each id was first.
-    places: HashMap<String, String>,
 }
 
 /// Reads suites: each path a `.jsonl` file, a `.json` file with one case or a list of them, or a folder of `.jsonl` files (in the
@@ -32,11 +32,7 @@ pub struct Suites {
 ///
 /// The first file or line that cannot be read, an id that is there twice, or that there is nothing.
 pub fn read(paths: &[PathBuf]) -> Result<Vec<Case>, EvalError> {
-    let mut suites = read_all(paths)?;
-    match suites.unreadable.is_empty() {
-        true => Ok(suites.cases),
-        false => Err(suites.unreadable.swap_remove(0)),
-    }
+    whole(read_all(paths)?)
 }
 
 /// Reads suites as [`read`] does, past lines that cannot be read: those are told.
@@ -45,24 +41,12 @@ pub fn read(paths: &[PathBuf]) -> Result<Vec<Case>, EvalError> {
 ///
 /// The first file that cannot be read, or that there is nothing.
 pub fn read_all(paths: &[PathBuf]) -> Result<Suites, EvalError> {
-    let mut suites = Suites::default();
-    for path in paths {
-        for file in files(path)? {
-            suites.read_file(&file)?;
-        }
+    let mut reader = CaseReader::of(paths)?;
+    let suites = collect(&mut reader);
+    match suites.cases.is_empty() && suites.unreadable.is_empty() {
+        true => Err(reader.nothing(paths)),
+        false => Ok(suites),
     }
-    if suites.cases.is_empty() && suites.unreadable.is_empty() {
-        let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-        let hint = match suites.unlabelled {
-            0 => String::new(),
-            steps => format!("; {steps} steps have no label: put `\"label\": \"allow\"` or `\"deny\"` beside them"),
-        };
-        let paths = names.join(", ");
-        return Err(EvalError(format!(
-            "no labelled steps in {paths}; expected `.jsonl` files (or `.json`), or folders of `.jsonl` files{hint}"
-        )));
-    }
-    Ok(suites)
 }
 
 /// Reads a suite that is no file; `name` stands for its name.
@@ -71,11 +55,169 @@ pub fn read_all(paths: &[PathBuf]) -> Result<Suites, EvalError> {
 ///
 /// The first line that is no labelled step, or an id that is there twice.
 pub fn read_text(name: &str, text: &str) -> Result<Vec<Case>, EvalError> {
+    let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    let mut reader = CaseReader {
+        file: Arc::from(Path::new(name)),
+        lines: Some(Box::new(lines.into_iter().map(Ok).enumerate())),
+        ..CaseReader::default()
+    };
+    whole(collect(&mut reader))
+}
+
+fn collect(reader: &mut CaseReader) -> Suites {
     let mut suites = Suites::default();
-    suites.read_lines(Path::new(name), name, text);
+    for read in reader.by_ref() {
+        match read {
+            Ok(case) => suites.cases.push(case),
+            Err(error) => suites.unreadable.push(error),
+        }
+    }
+    suites.unlabelled = reader.unlabelled;
+    suites
+}
+
+fn whole(mut suites: Suites) -> Result<Vec<Case>, EvalError> {
     match suites.unreadable.is_empty() {
         true => Ok(suites.cases),
         false => Err(suites.unreadable.swap_remove(0)),
+    }
+}
+
+/// Reads the labelled steps of suites one after another, and holds those of one line at a time. What cannot be read is an error in
+/// its place, and the next one is read.
+pub struct CaseReader {
+    /// Files that are still to be read.
+    files: VecDeque<PathBuf>,
+    /// The file that is being read.
+    file: Arc<Path>,
+    lines: Option<Lines>,
+    /// The rest of the line that was read last.
+    read: VecDeque<Result<Case, EvalError>>,
+    /// Where each id was first: the file and its line. Ids go by their digest, for there may be many.
+    places: HashMap<[u8; 16], (Arc<Path>, usize)>,
+    /// Steps of sessions that have no label, so far.
+    pub unlabelled: usize,
+}
+
+/// The lines of a file, with their numbers from 0.
+type Lines = Box<dyn Iterator<Item = (usize, io::Result<String>)> + Send>;
+
+impl Default for CaseReader {
+    fn default() -> Self {
+        Self {
+            files: VecDeque::new(),
+            file: Arc::from(Path::new("")),
+            lines: None,
+            read: VecDeque::new(),
+            places: HashMap::new(),
+            unlabelled: 0,
+        }
+    }
+}
+
+impl CaseReader {
+    /// Of these paths, as [`read`] takes them.
+    ///
+    /// # Errors
+    ///
+    /// The first file that cannot be opened.
+    pub fn of(paths: &[PathBuf]) -> Result<Self, EvalError> {
+        let mut reader = Self::default();
+        for path in paths {
+            reader.files.extend(files(path)?);
+        }
+        // What is not there is an error of the whole, not of a line.
+        for file in &reader.files {
+            let readable = File::open(file)
+                .and_then(|opened| opened.metadata())
+                .and_then(|is| match is.is_dir() {
+                    true => Err(io::ErrorKind::IsADirectory.into()),
+                    false => Ok(()),
+                });
+            readable.map_err(|why| EvalError::of(file, format_args!("cannot be read: {why}")))?;
+        }
+        Ok(reader)
+    }
+
+    /// That there was no labelled step in these paths.
+    pub(super) fn nothing(&self, paths: &[PathBuf]) -> EvalError {
+        let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+        let hint = match self.unlabelled {
+            0 => String::new(),
+            steps => format!("; {steps} steps have no label: put `\"label\": \"allow\"` or `\"deny\"` beside them"),
+        };
+        EvalError(format!(
+            "no labelled steps in {}; expected `.jsonl` files (or `.json`), or folders of `.jsonl` files{hint}",
+            names.join(", ")
+        ))
+    }
+
+    fn line(&mut self, number: usize, line: io::Result<String>) {
+        let file = Arc::clone(&self.file);
+        let suite = file.file_stem().unwrap_or_default().to_string_lossy();
+        let line = line.map_err(|why| Wrong::at("", format!("cannot be read: {why}")));
+        let parsed = line.and_then(|line| match line.trim().is_empty() {
+            true => Ok(Line::default()),
+            false => parse_line(&line, &suite, &format!("{}:{number}", file.display())),
+        });
+        match parsed {
+            Err(why) => self.read.push_back(Err(EvalError::in_line(&file, number, why))),
+            Ok(line) => {
+                self.unlabelled += line.unlabelled;
+                self.add(line.cases, &file, number);
+            }
+        }
+    }
+
+    fn add(&mut self, cases: Vec<Case>, file: &Arc<Path>, number: usize) {
+        // The steps of a session have nearly the same history: each text of it is kept once.
+        let mut texts: HashSet<Arc<str>> = HashSet::new();
+        for mut case in cases {
+            let id = blake3::hash(case.id.as_bytes());
+            let id = id.as_bytes().first_chunk().copied().unwrap_or_default();
+            if let Some((first, line)) = self.places.get(&id) {
+                let why = format_args!(
+                    "at /id: the id `{}` is there already, at {}:{line}; ids are unique over all suites of a run",
+                    case.id,
+                    first.display()
+                );
+                self.read.push_back(Err(EvalError::in_line(file, number, why)));
+                continue;
+            }
+            self.places.insert(id, (Arc::clone(file), number));
+            for earlier in &mut case.history {
+                match texts.get(earlier) {
+                    Some(known) => *earlier = Arc::clone(known),
+                    None => _ = texts.insert(Arc::clone(earlier)),
+                }
+            }
+            self.read.push_back(Ok(case));
+        }
+    }
+}
+
+impl Iterator for CaseReader {
+    type Item = Result<Case, EvalError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(read) = self.read.pop_front() {
+                return Some(read);
+            }
+            match self.lines.as_mut().and_then(Iterator::next) {
+                Some((index, line)) => self.line(index + 1, line),
+                None => {
+                    self.file = Arc::from(self.files.pop_front()?);
+                    match lines(&self.file) {
+                        Ok(lines) => self.lines = Some(lines),
+                        Err(why) => {
+                            let why = format_args!("cannot be read: {why}");
+                            return Some(Err(EvalError::of(&self.file, why)));
+                        }
+                    }
+                }
+            }
+        }
     }
 }
 
@@ -95,68 +237,21 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, EvalError> {
     Ok(files)
 }
 
-impl Suites {
-    fn read_file(&mut self, file: &Path) -> Result<(), EvalError> {
-        let text =
-            std::fs::read_to_string(file).map_err(|why| EvalError::of(file, format_args!("cannot be read: {why}")))?;
-        let suite = file
-            .file_stem()
-            .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned());
-        match file.extension().is_some_and(|extension| extension == "json") {
-            // A whole document: one case, or a list of them.
-            true => self.read_lines(file, &suite, &one_a_line(&text)),
-            false => self.read_lines(file, &suite, &text),
-        }
-        Ok(())
+fn lines(file: &Path) -> io::Result<Lines> {
+    if file.extension().is_some_and(|extension| extension == "json") {
+        // A whole document: one case, or a list of them.
+        let lines = one_a_line(&std::fs::read_to_string(file)?);
+        return Ok(Box::new(lines.into_iter().map(Ok).enumerate()));
     }
-
-    fn read_lines(&mut self, file: &Path, suite: &str, text: &str) {
-        for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let number = index + 1;
-            let place = format!("{}:{number}", file.display());
-            match parse_line(line, suite, &place) {
-                Err(why) => self.unreadable.push(EvalError::in_line(file, number, why)),
-                Ok(line) => {
-                    self.unlabelled += line.unlabelled;
-                    self.add(line.cases, file, number, &place);
-                }
-            }
-        }
-    }
-
-    fn add(&mut self, cases: Vec<Case>, file: &Path, line: usize, place: &str) {
-        // The steps of a session have nearly the same history: each text of it is kept once.
-        let mut texts: HashSet<Arc<str>> = HashSet::new();
-        for mut case in cases {
-            if let Some(first) = self.places.get(&case.id) {
-                let id = &case.id;
-                let why = format_args!(
-                    "at /id: the id `{id}` is there already, at {first}; ids are unique over all suites of a run"
-                );
-                self.unreadable.push(EvalError::in_line(file, line, why));
-                continue;
-            }
-            self.places.insert(case.id.clone(), place.to_owned());
-            for earlier in &mut case.history {
-                match texts.get(earlier) {
-                    Some(known) => *earlier = Arc::clone(known),
-                    None => _ = texts.insert(Arc::clone(earlier)),
-                }
-            }
-            self.cases.push(case);
-        }
-    }
+    Ok(Box::new(BufReader::new(File::open(file)?).lines().enumerate()))
 }
 
 /// The document of a file, or each of its list, on a line; the file as it is where it is no JSON, for whoever reads it to say so.
-fn one_a_line(text: &str) -> String {
+fn one_a_line(text: &str) -> Vec<String> {
     match serde_json::from_str(text) {
-        Ok(Value::Array(documents)) => {
-            let lines: Vec<String> = documents.iter().map(Value::to_string).collect();
-            lines.join("\n")
-        }
-        Ok(document) => document.to_string(),
-        Err(_) => text.to_owned(),
+        Ok(Value::Array(documents)) => documents.iter().map(Value::to_string).collect(),
+        Ok(document) => vec![Value::to_string(&document)],
+        Err(_) => text.lines().map(str::to_owned).collect(),
     }
 }
 

@@ -274,6 +274,38 @@ async fn a_run_that_reached_its_ceiling_goes_on_from_its_log_to_the_same_report(
 }
 
 #[test]
+fn a_run_that_was_killed_goes_on_to_the_report_of_a_run_in_one_piece() {
+    let folder = suite(60, 20);
+    let dir = folder.path();
+    assert_eq!(
+        guardian(dir, &["eval", "run", "suite.jsonl", "--json", "whole.json"]).0,
+        0
+    );
+    let part = ["eval", "run", "suite.jsonl", "--json", "part.json", "--at-once", "2"];
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_guardian"))
+        .current_dir(dir)
+        .env_remove("GUARDIAN_CONFIG")
+        .args(part)
+        .spawn()
+        .unwrap();
+    let log = dir.join("part.json.log");
+    let outcomes = || std::fs::read_to_string(&log).map_or(0, |log| log.lines().count().saturating_sub(1));
+    while outcomes() < 5 {
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "the run ended before it could be killed"
+        );
+        std::thread::yield_now();
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(outcomes() < 80 && !dir.join("part.json").exists());
+    let (code, _, error) = guardian(dir, &[&part[..], &["--resume"]].concat());
+    assert!(code == 0 && error.contains("outcomes"), "{error}");
+    assert_eq!(read(dir, "part.json"), read(dir, "whole.json"));
+}
+
+#[test]
 fn a_log_of_another_run_is_not_continued() {
     let folder = suite(3, 1);
     let dir = folder.path();

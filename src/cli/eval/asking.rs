@@ -10,7 +10,7 @@ use clap::Args;
 
 use crate::cli::output::say;
 use crate::config::Config;
-use crate::eval::{BatchAnswers, BatchQuestions, Bench, Ceiling, Meter, Outcome, Recording, Remote, Stale};
+use crate::eval::{BatchAnswers, BatchQuestions, Bench, Ceiling, Chosen, Meter, Recording, Remote, RunLog, Stale};
 use crate::judge::{self, Judge};
 use crate::pipeline::Guardian;
 use crate::{llm, prompt};
@@ -261,23 +261,38 @@ impl Asking {
         }
     }
 
-    /// Who judged, for the report.
-    pub(super) fn name(&self, outcomes: &[Outcome]) -> String {
-        match self {
+    /// Every answer is of one of these cases.
+    pub(super) fn check_cases(&self, chosen: &Chosen) -> anyhow::Result<()> {
+        let Asking::Answers { answers, .. } = self else {
+            return Ok(());
+        };
+        let ids: Vec<String> = chosen
+            .cases()?
+            .map(|read| read.map(|case| case.id))
+            .collect::<Result<_, _>>()?;
+        Ok(answers.check_cases(ids.iter().map(String::as_str))?)
+    }
+
+    /// Who judged, for the report: of answers, as the outcomes say it.
+    pub(super) fn name(&self, log: Option<&RunLog>) -> anyhow::Result<String> {
+        Ok(match self {
             Asking::Live { name }
             | Asking::Recorded { name, .. }
             | Asking::Replayed { name, .. }
             | Asking::Server { name, .. } => name.clone(),
             Asking::Questions { judge, .. } => judge.model().to_owned(),
             Asking::Answers { .. } => {
-                let models: BTreeSet<&str> = outcomes.iter().filter_map(|outcome| outcome.model.as_deref()).collect();
+                let mut models = BTreeSet::new();
+                for outcome in log.into_iter().flat_map(RunLog::outcomes) {
+                    models.extend(outcome?.model);
+                }
                 format!("{} (batch)", models.into_iter().collect::<Vec<_>>().join(", "))
             }
-        }
+        })
     }
 
     /// Ends the run, and says what has become of questions and answers.
-    pub(super) fn finish(&self, outcomes: &[Outcome]) -> anyhow::Result<()> {
+    pub(super) fn finish(&self, log: &RunLog) -> anyhow::Result<()> {
         match self {
             Asking::Live { .. } | Asking::Replayed { .. } | Asking::Server { .. } => {}
             Asking::Recorded { recording, file, .. } => {
@@ -289,32 +304,38 @@ impl Asking {
             Asking::Questions { judge, questions, file } => {
                 let place = || file.display().to_string();
                 let written = questions.finish().with_context(place)?;
-                let settled = outcomes.iter().filter(|o| o.verdict_source == "rules").count();
+                let (mut cases, mut settled) = (0, 0);
+                for outcome in log.outcomes() {
+                    let outcome = outcome?;
+                    cases += 1;
+                    settled += usize::from(outcome.verdict_source == "rules");
+                    if outcome.verdict_source == "-" {
+                        let why = outcome.error.as_deref().unwrap_or_default();
+                        eprintln!("not asked: {}: {}", outcome.id, crate::cli::printable(why));
+                    }
+                }
                 say!(
-                    "{}: {} questions to {} ({:.1} MB); of {} cases, rules settle {settled}",
+                    "{}: {} questions to {} ({:.1} MB); of {cases} cases, rules settle {settled}",
                     file.display(),
                     written.questions,
                     judge.model(),
                     written.bytes as f64 / 1e6,
-                    outcomes.len(),
                 );
-                let lost = outcomes.iter().filter(|o| o.verdict_source == "-");
-                for outcome in lost {
-                    let why = outcome.error.as_deref().unwrap_or_default();
-                    eprintln!("not asked: {}: {}", outcome.id, crate::cli::printable(why));
-                }
                 let (most, most_bytes) = MAX_IN_A_FILE;
                 if written.questions > most || written.bytes > most_bytes {
                     eprintln!("the OpenAI Batch API takes {most} requests and 200 MB in one file: split it by lines");
                 }
             }
             Asking::Answers { answers, .. } => {
-                let settled = |outcome: &&Outcome| outcome.verdict_source == "rules" && answers.has(&outcome.id);
-                let unused = outcomes.iter().filter(settled).count();
+                let (mut unused, mut unanswered) = (0, 0);
+                for outcome in log.outcomes() {
+                    let outcome = outcome?;
+                    unused += usize::from(outcome.verdict_source == "rules" && answers.has(&outcome.id));
+                    unanswered += usize::from(outcome.decision == "error");
+                }
                 if unused > 0 {
                     eprintln!("{unused} answers were not needed: rules settle these cases now");
                 }
-                let unanswered = outcomes.iter().filter(|o| o.decision == "error").count();
                 if unanswered > 0 {
                     eprintln!("{unanswered} cases have no answer and count as errors (--mistakes lists them)");
                 }

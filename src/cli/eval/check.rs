@@ -1,12 +1,13 @@
 //! `guardian eval check`.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use crate::cli::output::say;
 use crate::cli::{Ended, printable};
-use crate::eval::{self, Suites};
+use crate::eval::{self, Case};
 
 /// Check that every case of the suites can be read.
 ///
@@ -20,7 +21,9 @@ pub(in crate::cli) struct Arguments {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let suites = eval::read_all(&arguments.paths)?;
-    tell_notes(&suites);
+    let mut notes = Notes::default();
+    suites.cases.iter().for_each(|case| notes.add(case));
+    notes.tell();
     for error in &suites.unreadable {
         eprintln!("error: {}", printable(&error.to_string()));
     }
@@ -52,17 +55,25 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
 }
 
 /// What is not read is no error, but whoever wrote it should hear that it does nothing.
-pub(super) fn tell_notes(suites: &Suites) {
-    let mut notes: std::collections::BTreeMap<&str, (usize, &str)> = std::collections::BTreeMap::new();
-    for case in &suites.cases {
+#[derive(Default)]
+pub(super) struct Notes(BTreeMap<String, (usize, String)>);
+
+impl Notes {
+    pub(super) fn add(&mut self, case: &Case) {
         for note in &case.notes {
-            notes.entry(note).or_insert((0, &case.place)).0 += 1;
+            match self.0.get_mut(note) {
+                Some((times, _)) => *times += 1,
+                None => _ = self.0.insert(note.clone(), (1, case.place.clone())),
+            }
         }
     }
-    for (note, (times, place)) in notes.into_iter().take(20) {
-        eprintln!(
-            "note: {} and does nothing ({times} times, first at {place})",
-            printable(note)
-        );
+
+    pub(super) fn tell(&self) {
+        for (note, (times, place)) in self.0.iter().take(20) {
+            eprintln!(
+                "note: {} and does nothing ({times} times, first at {place})",
+                printable(note)
+            );
+        }
     }
 }

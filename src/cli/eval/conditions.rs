@@ -102,22 +102,18 @@ pub(super) fn unlimit(config: &mut Config, asking: &Asking) {
     }
 }
 
-/// Every organisation that a case names is there.
-pub(super) fn check_organisations(cases: &[&Case], config: &Config) -> anyhow::Result<()> {
-    for case in cases {
-        let Some(id) = &case.expected.organisation else {
-            continue;
-        };
-        if config.organisations.iter().any(|known| known.id.as_str() == id) {
-            continue;
-        }
-        let known: Vec<&str> = config.organisations.iter().map(|known| known.id.as_str()).collect();
-        anyhow::bail!(
-            "{}: `expected.organisation`: there is no organisation `{id}` in {}; there are: {}",
-            case.place,
-            config.file,
-            known.join(", ")
-        );
-    }
+/// The organisation that a case names is there.
+pub(super) fn check_organisation(case: &Case, config: &Config) -> anyhow::Result<()> {
+    let Some(id) = &case.expected.organisation else {
+        return Ok(());
+    };
+    let known: Vec<&str> = config.organisations.iter().map(|known| known.id.as_str()).collect();
+    anyhow::ensure!(
+        known.contains(&id.as_str()),
+        "{}: `expected.organisation`: there is no organisation `{id}` in {}; there are: {}",
+        case.place,
+        config.file,
+        known.join(", ")
+    );
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::Config;
-use crate::eval::{Bench, Case, Meter, Runner};
+use crate::eval::{Bench, Chosen, Meter, Runner};
 use crate::judge::Judge;
 use crate::llm::{Counted, Usage};
 
@@ -21,16 +21,17 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// Puts some of the cases to the judge, on a meter that counts and asks nobody.
+    /// Puts some of the cases that are not done to the judge, on a meter that counts and asks nobody.
     pub(super) async fn of(
         runner: &Runner<'_>,
         judge: &Arc<Judge>,
         config: &Config,
-        cases: &[&Case],
+        (chosen, done): (&Chosen, usize),
         at_once: usize,
     ) -> anyhow::Result<Self> {
-        let every = cases.len().div_ceil(TRIED).max(1);
-        let tried: Vec<&Case> = cases.iter().step_by(every).copied().collect();
+        let cases = chosen.len().saturating_sub(done);
+        let every = cases.div_ceil(TRIED).max(1);
+        let tried = chosen.cases()?.skip(done).step_by(every);
         let meter = Arc::new(Meter::counting());
         let counting = Runner {
             guardian: runner.guardian,
@@ -42,9 +43,9 @@ impl Estimate {
             purpose: "estimate",
         };
         let mut go_on = |_| Ok(std::ops::ControlFlow::Continue(()));
-        counting.run_each(&tried, at_once, &mut go_on).await?;
+        counting.run_each(tried, at_once, &mut go_on).await?;
         let counted = meter.spent();
-        let times = cases.len() as f64 / tried.len().max(1) as f64 * runner.repeat as f64;
+        let times = cases as f64 / cases.div_ceil(every).max(1) as f64 * runner.repeat as f64;
         let (calls, prompts) = (counted.calls as f64 * times, counted.tokens as f64 * times);
         let price = config.judge.as_ref().and_then(|judge| judge.llm.endpoints.first());
         let price = price.map(|endpoint| endpoint.price).unwrap_or_default();

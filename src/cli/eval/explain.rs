@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::conditions::{ConditionArguments, check_organisations, unlimit};
+use super::conditions::{ConditionArguments, check_organisation, unlimit};
 use crate::cli::output::say;
 use crate::cli::{Ended, Quiet, printable, start_logging};
 use crate::eval::{self, Case, Ceiling, Heard, Meter, Outcome, Shown};
@@ -40,7 +40,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let mut config = conditions.configured()?;
     start_logging(&config, Quiet::Yes)?;
     let case = found(arguments)?;
-    check_organisations(&[&case], &config)?;
+    check_organisation(&case, &config)?;
     let (organisations, policy) = conditions.in_force(&config)?;
     let asking = conditions.asking.open(&config)?;
     unlimit(&mut config, &asking);

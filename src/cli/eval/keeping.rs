@@ -1,6 +1,5 @@
 //! What a run keeps while it goes on: its log, from which an interrupted run goes on, and its ceiling.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::progress::Progress;
-use crate::eval::{Case, Ceiling, Outcome, RunKey, RunLog, Runner};
+use crate::eval::{Case, Ceiling, EvalError, Outcome, RunKey, RunLog, Runner};
 
 /// What a run keeps, and how much it may take.
 #[derive(Debug, Args)]
@@ -46,22 +45,22 @@ impl KeepingArguments {
         }
     }
 
-    /// The log, where one is kept, and what it holds.
-    pub(super) fn open(&self, report: Option<&Path>, key: &RunKey) -> anyhow::Result<(Option<RunLog>, Vec<Outcome>)> {
+    /// The log: in a file where one is kept.
+    pub(super) fn open(&self, report: Option<&Path>, key: &RunKey) -> anyhow::Result<RunLog> {
         let file = self.log.clone().or_else(|| report.map(own_log));
         let Some(file) = file.filter(|_| !self.estimate) else {
             anyhow::ensure!(
                 !self.resume,
                 "--resume: expected --log FILE or --json FILE, to know what to go on with"
             );
-            return Ok((None, Vec::new()));
+            return Ok(RunLog::fleeting(key)?);
         };
         if !self.resume {
-            return Ok((Some(RunLog::begin(&file, key)?), Vec::new()));
+            return Ok(RunLog::begin(&file, key)?);
         }
-        let (log, outcomes) = RunLog::resume(&file, key)?;
-        eprintln!("{}: holds {} outcomes", file.display(), outcomes.len());
-        Ok((Some(log), outcomes))
+        let log = RunLog::resume(&file, key)?;
+        eprintln!("{}: holds {} outcomes", file.display(), log.outcomes().count());
+        Ok(log)
     }
 
     /// A log that nobody asked for is not needed any more.
@@ -81,70 +80,34 @@ fn own_log(report: &Path) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// What was run.
-pub(super) struct Ran {
-    outcomes: Vec<Outcome>,
-    /// Why the run ended early, where it did.
-    ended: Option<&'static str>,
-}
-
 /// The name of the error that says that a ceiling was reached.
 const CEILING: &str = "run_ceiling";
 
-impl Ran {
-    /// Runs cases until they are all run, a ceiling is reached, or somebody presses Ctrl-C.
-    pub(super) async fn of(
-        runner: &Runner<'_>,
-        cases: &[&Case],
-        at_once: usize,
-        mut log: Option<&mut RunLog>,
-        done: Vec<Outcome>,
-        mut progress: Progress,
-    ) -> anyhow::Result<Self> {
-        let mut ran = Self {
-            outcomes: done,
-            ended: None,
-        };
-        let mut stopped = false;
-        let mut each = |outcome: Outcome| {
-            if outcome.error.as_deref() == Some(CEILING) {
-                stopped = true;
-                return Ok(ControlFlow::Break(()));
-            }
-            if let Some(log) = &mut log {
-                log.write(&outcome)?;
-            }
-            progress.tick(&outcome);
-            ran.outcomes.push(outcome);
-            Ok(ControlFlow::Continue(()))
-        };
-        let interrupted = tokio::select! {
-            result = runner.run_each(cases, at_once, &mut each) => {
-                result.context("the run's log, or the batch, cannot be written")?;
-                false
-            }
-            _ = tokio::signal::ctrl_c() => true,
-        };
-        progress.end();
-        if interrupted {
-            ran.ended = Some("interrupted");
-        } else if stopped {
-            ran.ended = Some("the ceiling of --max-calls or --max-cost was reached");
+/// Runs cases until they are all run, a ceiling is reached, or somebody presses Ctrl-C, and says why it ended early, where it did.
+pub(super) async fn run_cases(
+    runner: &Runner<'_>,
+    cases: impl Iterator<Item = Result<Case, EvalError>>,
+    at_once: usize,
+    log: &mut RunLog,
+    progress: &mut Progress,
+) -> anyhow::Result<Option<&'static str>> {
+    let mut ended = None;
+    let mut each = |outcome: Outcome| {
+        if outcome.error.as_deref() == Some(CEILING) {
+            ended = Some("the ceiling of --max-calls or --max-cost was reached");
+            return Ok(ControlFlow::Break(()));
         }
-        Ok(ran)
-    }
-
-    /// The outcomes in the order of their cases, and why the run ended early, where it did.
-    pub(super) fn in_order(self, cases: &[&Case]) -> (Vec<Outcome>, Option<&'static str>) {
-        let places: HashMap<&str, usize> = cases
-            .iter()
-            .enumerate()
-            .map(|(at, case)| (case.id.as_str(), at))
-            .collect();
-        let mut outcomes = self.outcomes;
-        outcomes.retain(|outcome| places.contains_key(outcome.id.as_str()));
-        outcomes.sort_by_key(|outcome| places.get(outcome.id.as_str()).copied());
-        outcomes.dedup_by(|one, other| one.id == other.id);
-        (outcomes, self.ended)
-    }
+        log.write(&outcome)?;
+        progress.tick(&outcome);
+        Ok(ControlFlow::Continue(()))
+    };
+    let interrupted = tokio::select! {
+        result = runner.run_each(cases, at_once, &mut each) => {
+            result.context("the run ended early; what there is is in its log, where it has one")?;
+            false
+        }
+        _ = tokio::signal::ctrl_c() => true,
+    };
+    progress.end();
+    Ok(if interrupted { Some("interrupted") } else { ended })
 }

@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::cli::Ended;
 use crate::cli::output::say;
-use crate::eval::{self, Operators, Selection};
+use crate::eval::{EvalError, Operators, Selection};
 
 /// Write cases otherwise under the same label: disguised, encoded, wrapped, buried, in other words.
 ///
@@ -59,7 +59,6 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         }
         return Ok(Ended::Done);
     }
-    let cases = eval::read(&arguments.paths)?;
     let selection = Selection {
         sample: arguments.sample,
         seed: arguments.seed,
@@ -69,9 +68,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let place = || format!("{}: cannot be written", file.display());
     let mut out = BufWriter::new(std::fs::File::create(file).with_context(place)?);
     let (mut mutated, mut mutants) = (0, 0);
-    let selected = selection.of(&cases);
-    for case in &selected {
-        let lines = operators.lines(case);
+    let chosen = selection.of(&arguments.paths, |_| Ok::<_, EvalError>(()))?;
+    if let Some(error) = chosen.unreadable.first() {
+        return Err(error.clone().into());
+    }
+    for case in chosen.cases()? {
+        let lines = operators.lines(&case?);
         mutated += usize::from(!lines.is_empty());
         mutants += lines.len().saturating_sub(1);
         for line in lines {
@@ -82,12 +84,12 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     anyhow::ensure!(
         mutants > 0,
         "none of {} cases holds a text that the operators change",
-        selected.len()
+        chosen.len()
     );
     say!(
         "{}: {mutants} mutants of {mutated} cases; {} cases have no text that the operators change",
         file.display(),
-        selected.len() - mutated
+        chosen.len() - mutated
     );
     Ok(Ended::Done)
 }

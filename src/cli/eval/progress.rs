@@ -10,27 +10,38 @@ use crate::eval::{Meter, Outcome};
 pub(super) struct Progress {
     bar: ProgressBar,
     meter: Option<Arc<Meter>>,
+    done: usize,
     wrong: usize,
 }
 
 impl Progress {
-    /// For so many cases, of which some are done already.
-    pub(super) fn new(cases: usize, done: &[Outcome], meter: Option<Arc<Meter>>) -> Self {
+    /// For so many cases.
+    pub(super) fn new(cases: usize, meter: Option<Arc<Meter>>) -> Self {
         // It draws nothing where standard error is no terminal.
         let bar = ProgressBar::with_draw_target(Some(cases as u64), ProgressDrawTarget::stderr());
         let template = "{bar:24} {pos}/{len}, {per_sec}, {eta} left{msg}";
         bar.set_style(ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar()));
-        bar.set_position(done.len() as u64);
-        bar.reset_eta();
         Self {
             bar,
             meter,
-            wrong: done.iter().filter(|outcome| !outcome.right).count(),
+            done: 0,
+            wrong: 0,
         }
+    }
+
+    /// What was ticked so far was done before.
+    pub(super) fn begin(&self) {
+        self.bar.reset_eta();
+    }
+
+    /// The cases that are done.
+    pub(super) fn done(&self) -> usize {
+        self.done
     }
 
     /// One case more.
     pub(super) fn tick(&mut self, outcome: &Outcome) {
+        self.done += 1;
         self.wrong += usize::from(!outcome.right);
         self.bar.inc(1);
         let spent = self.meter.as_ref().map(|meter| meter.spent()).unwrap_or_default();

@@ -52,7 +52,7 @@ async fn measure(arguments: &suites::Arguments, prompts: &Path, when: &str) -> a
         report.incomplete.is_none(),
         "{} ended early: {}",
         when,
-        report.incomplete.unwrap_or_default()
+        report.incomplete.clone().unwrap_or_default()
     );
-    Ok(report)
+    Ok(report.load()?)
 }

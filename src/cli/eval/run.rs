@@ -1,20 +1,23 @@
 //! `guardian eval run`.
 
+use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use clap::Args;
 
 use super::asking::Asking;
-use super::check::tell_notes;
-use super::conditions::{ConditionArguments, bound_sessions, check_organisations, unlimit};
+use super::check::Notes;
+use super::conditions::{ConditionArguments, bound_sessions, check_organisation, unlimit};
 use super::estimate::Estimate;
-use super::keeping::{KeepingArguments, Ran};
+use super::keeping::{KeepingArguments, run_cases};
 use super::progress::Progress;
-use super::{times_file, write_file};
+use super::times_file;
 use crate::cli::output::write;
 use crate::cli::{Ended, Quiet, printable, start_logging};
 use crate::config::Config;
-use crate::eval::{self, Case, Report, RunFacts, RunKey, Score, Selection, Suites, Times};
+use crate::eval::{Chosen, Report, RunFacts, RunKey, RunLog, Score, Selection, Times};
 use crate::{app, audit};
 
 /// Run suites of labelled steps and print figures per method and source.
@@ -104,18 +107,14 @@ pub(super) async fn measure(
     arguments: &Arguments,
     mut config: Config,
     file: Option<&Path>,
-) -> anyhow::Result<Option<Report>> {
+) -> anyhow::Result<Option<Report<RunLog>>> {
     start_logging(&config, Quiet::Yes)?;
     anyhow::ensure!(
         arguments.repeat == 1 || arguments.conditions.asking.asks_anew(),
         "--repeat: expected a judge that is asked anew each time; a batch or a recording holds one answer to a question"
     );
-    let suites = readable(arguments)?;
-    let selection = arguments.selecting.selection();
-    let cases = selection.of(&suites.cases);
-    anyhow::ensure!(!cases.is_empty(), "none of {} cases is selected", suites.cases.len());
-    check_organisations(&cases, &config)?;
-    tell_notes(&suites);
+    let chosen = chosen(arguments, &config)?;
+    anyhow::ensure!(!chosen.is_empty(), "none of {} cases is selected", chosen.all);
     // A run can take hours of a judge: that its report has a place is found out before.
     if let Some(folder) = file.and_then(Path::parent) {
         anyhow::ensure!(
@@ -128,54 +127,53 @@ pub(super) async fn measure(
     let asking = arguments.conditions.asking.open(&config)?;
     unlimit(&mut config, &asking);
     bound_sessions(&mut config, arguments.at_once);
-    if let Asking::Answers { answers, .. } = &asking {
-        answers.check_cases(cases.iter().map(|case| case.id.as_str()))?;
-    }
+    asking.check_cases(&chosen)?;
     let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
     let (bench, meter) = asking.bench(&guardian, arguments.keeping.ceiling());
     let mut runner = arguments.conditions.runner(&guardian, &config, organisations, bench);
     runner.repeat = usize::from(arguments.repeat);
     let key = RunKey {
         guardian: env!("CARGO_PKG_VERSION").to_owned(),
-        judge: asking.name(&[]),
+        judge: asking.name(None)?,
         policy: policy.clone(),
         history: arguments.conditions.history().as_str().to_owned(),
         repeat: runner.repeat,
-        cases: RunKey::digest(&cases),
+        cases: chosen.digest(),
     };
-    let (mut log, done) = arguments.keeping.open(file, &key)?;
-    let known: std::collections::BTreeSet<&str> = done.iter().map(|outcome| outcome.id.as_str()).collect();
-    let left: Vec<&Case> = cases
-        .iter()
-        .filter(|case| !known.contains(case.id.as_str()))
-        .copied()
-        .collect();
-    if let Some(judge) = asking.asked(&guardian).filter(|_| !left.is_empty()) {
-        let estimate = Estimate::of(&runner, judge, &config, &left, arguments.at_once).await?;
+    let mut log = arguments.keeping.open(file, &key)?;
+    let mut progress = Progress::new(chosen.len(), meter);
+    // Outcomes stand in the log in the order of the cases: what is left is the rest.
+    let mut done = 0;
+    for outcome in log.outcomes() {
+        progress.tick(&outcome?);
+        done += 1;
+    }
+    progress.begin();
+    if let Some(judge) = asking.asked(&guardian).filter(|_| done < chosen.len()) {
+        let estimate = Estimate::of(&runner, judge, &config, (&chosen, done), arguments.at_once).await?;
         eprintln!("the judge is going to be asked: {estimate}");
     }
     if arguments.keeping.estimate {
         return Ok(None);
     }
-    let progress = Progress::new(cases.len(), &done, meter);
-    let ran = Ran::of(&runner, &left, arguments.at_once, log.as_mut(), done, progress).await?;
+    let left = chosen.cases()?.skip(done);
+    let ended = run_cases(&runner, left, arguments.at_once, &mut log, &mut progress).await?;
     guardian.flush_audit();
-    let (outcomes, ended) = ran.in_order(&cases);
-    asking.finish(&outcomes)?;
+    asking.finish(&log)?;
     if let Asking::Questions { .. } = &asking {
         return Ok(None);
     }
     let facts = RunFacts {
-        selection: selection.describe(cases.len(), suites.cases.len()),
-        unreadable: suites.unreadable.iter().map(ToString::to_string).collect(),
-        incomplete: ended.map(|why| format!("{why} after {} of {} cases", outcomes.len(), cases.len())),
-        ..RunFacts::new(asking.name(&outcomes), policy, arguments.conditions.history())
+        selection: chosen.describe(),
+        unreadable: chosen.unreadable.iter().map(ToString::to_string).collect(),
+        incomplete: ended.map(|why| format!("{why} after {} of {} cases", progress.done(), chosen.len())),
+        ..RunFacts::new(asking.name(Some(&log))?, policy, arguments.conditions.history())
     };
-    Ok(Some(Report::new(facts, outcomes)))
+    Ok(Some(Report::of_log(facts, log)?))
 }
 
 /// Prints and writes the report.
-fn tell(arguments: &Arguments, report: &Report) -> anyhow::Result<Ended> {
+fn tell(arguments: &Arguments, report: &Report<RunLog>) -> anyhow::Result<Ended> {
     for line in report.table().lines() {
         write(format_args!("{}\n", printable(line)));
     }
@@ -189,7 +187,7 @@ fn tell(arguments: &Arguments, report: &Report) -> anyhow::Result<Ended> {
     }
     if arguments.mistakes {
         write(format_args!("\n"));
-        for line in report.mistakes().lines() {
+        for line in report.mistakes()?.lines() {
             write(format_args!("{}\n", printable(line)));
         }
     }
@@ -199,30 +197,40 @@ fn tell(arguments: &Arguments, report: &Report) -> anyhow::Result<Ended> {
         return Ok(Ended::Failed);
     }
     if let Some(file) = &arguments.json {
-        write_file(file, &serde_json::to_vec_pretty(report)?)?;
-        write_file(&times_file(file), &serde_json::to_vec(&Times::of(&report.outcomes))?)?;
+        write_json(file, |out| serde_json::to_writer_pretty(out, report))?;
+        let times = Times::of(&report.outcomes)?;
+        write_json(&times_file(file), |out| serde_json::to_writer(out, &times))?;
         arguments.keeping.done(file)?;
     }
     Ok(under_threshold(arguments, &report.scores.overall))
 }
 
-/// The suites; an error where a case cannot be read, unless such are to be skipped.
-fn readable(arguments: &Arguments) -> anyhow::Result<Suites> {
-    let suites = eval::read_all(&arguments.paths)?;
-    let (severity, most) = if arguments.skip_unreadable {
-        ("skipped", 20)
-    } else {
-        ("error", 20)
-    };
-    for error in suites.unreadable.iter().take(most) {
+/// The cases; an error where one cannot be read, unless such are to be skipped.
+fn chosen(arguments: &Arguments, config: &Config) -> anyhow::Result<Chosen> {
+    let mut notes = Notes::default();
+    let chosen = arguments.selecting.selection().of(&arguments.paths, |case| {
+        notes.add(case);
+        check_organisation(case, config)
+    })?;
+    let severity = if arguments.skip_unreadable { "skipped" } else { "error" };
+    for error in chosen.unreadable.iter().take(20) {
         eprintln!("{severity}: {}", printable(&error.to_string()));
     }
     anyhow::ensure!(
-        suites.unreadable.is_empty() || arguments.skip_unreadable,
+        chosen.unreadable.is_empty() || arguments.skip_unreadable,
         "{} cases cannot be read; mend them, or run the others with --skip-unreadable",
-        suites.unreadable.len()
+        chosen.unreadable.len()
     );
-    Ok(suites)
+    notes.tell();
+    Ok(chosen)
+}
+
+/// Writes a file bit by bit: a report can be large.
+fn write_json(file: &Path, write: impl FnOnce(&mut BufWriter<File>) -> serde_json::Result<()>) -> anyhow::Result<()> {
+    let place = || format!("{}: cannot be written", file.display());
+    let mut out = BufWriter::new(File::create(file).with_context(place)?);
+    write(&mut out).with_context(place)?;
+    out.flush().with_context(place)
 }
 
 impl SelectingArguments {

@@ -108,7 +108,7 @@ impl Report {
         environment.add_template("page.html", PAGE)?;
         let worst = self.worst();
         let scores = &self.scores;
-        let survival = self.survival().unwrap_or_default();
+        let survival = scores.survival.clone().unwrap_or_default();
         let page = Page {
             policy_of_page: format!(
                 "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
@@ -155,7 +155,7 @@ impl Report {
             share("Precision, at this base rate", rates.precision),
             share("Right verdicts", rates.right),
         ];
-        if let Some(stable) = self.stable() {
+        if let Some(stable) = self.scores.stable {
             figures.push(share("The same verdict every time", Some(stable)));
         }
         if let (Some(median), Some(ninety), Some(most)) = (self.within(0.5), self.within(0.9), self.within(0.99)) {
@@ -163,11 +163,11 @@ impl Report {
             let others = format!("90 % within {}, 99 % within {}", millis(ninety), millis(most));
             figures.push(("Time per step, median", millis(median), others));
         }
-        let (tokens, cost) = self.spent();
-        if tokens > 0 {
+        let spent = self.scores.spent;
+        if spent.tokens > 0 {
             let cases = self.outcomes.len().max(1) as f64;
-            let per_1000 = format!("{:.4}", cost as f64 / 1e3 / cases);
-            let tokens = format!("{:.0} tokens a step in the mean", tokens as f64 / cases);
+            let per_1000 = format!("{:.4}", spent.cost_micros as f64 / 1e3 / cases);
+            let tokens = format!("{:.0} tokens a step in the mean", spent.tokens as f64 / cases);
             figures.push(("Cost of 1,000 steps", per_1000, tokens));
         }
         figures
@@ -182,8 +182,8 @@ impl Report {
                 name,
                 cases: score.cases,
                 share: with_interval(Rate::of(score.cases, all)),
-                passed: score.harmful - score.caught,
-                blocked: score.blocked,
+                passed: score.let_through(),
+                blocked: score.blocked_wrongly(),
             })
         });
         stages.collect()

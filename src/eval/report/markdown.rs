@@ -30,12 +30,13 @@ impl Report {
             let (median, most) = (median as f64 / 1e3, most as f64 / 1e3);
             let _ = write!(text, " Time per step: median {median:.2} ms, 99 % within {most:.2} ms.");
         }
-        let (tokens, cost) = self.spent();
-        if tokens > 0 {
-            let per_1000 = cost as f64 / 1e3 / self.outcomes.len().max(1) as f64;
+        let spent = self.scores.spent;
+        if spent.tokens > 0 {
+            let per_1000 = spent.cost_micros as f64 / 1e3 / self.outcomes.len().max(1) as f64;
             let _ = write!(
                 text,
-                " {tokens} tokens; 1,000 steps cost {per_1000:.4} by the configured prices."
+                " {} tokens; 1,000 steps cost {per_1000:.4} by the configured prices.",
+                spent.tokens
             );
         }
         text.push_str("\n\n");
@@ -53,7 +54,7 @@ impl Report {
     }
 
     fn survived(&self, text: &mut String) {
-        let Some(survival) = self.survival() else { return };
+        let Some(survival) = &self.scores.survival else { return };
         text.push_str("| operator | attacks still stopped (95 %) | honest still allowed (95 %) |\n|---|---:|---:|\n");
         let rows = survival.operators.iter().chain(&survival.sources);
         for (name, kept) in rows

@@ -10,20 +10,23 @@ mod plot;
 mod survival;
 mod table;
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{History, Outcome, Scores, statistics};
+use super::score::Tally;
+use super::{EvalError, History, Outcome, RunLog, Scores, statistics};
 
 pub use junit::checks_as_junit;
 pub use markdown::checks_as_markdown;
+pub(super) use survival::Surviving;
 pub use survival::{Kept, Pair, Survival};
 pub(super) use table::{percent, with_interval};
 
-/// The report of a run.
+/// The report of a run: its outcomes are in memory (`Vec<Outcome>`), or in the log of the run ([`RunLog`]).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct Report<O = Vec<Outcome>> {
     /// The version of the guardian.
     pub guardian: String,
     /// The judge: the model, or `local rules`.
@@ -46,7 +49,10 @@ pub struct Report {
     /// The figures.
     pub scores: Scores,
     /// Every outcome, in the order of the cases.
-    pub outcomes: Vec<Outcome>,
+    pub outcomes: O,
+    /// Microseconds of each case, where they are known, the shortest first.
+    #[serde(skip)]
+    micros: Vec<u64>,
 }
 
 /// How a run was made: what a report says of it beside its outcomes.
@@ -87,17 +93,89 @@ pub struct Times {
 
 impl Times {
     /// Of the outcomes of a run.
-    pub fn of(outcomes: &[Outcome]) -> Self {
-        let timed = outcomes.iter().filter(|outcome| outcome.micros > 0);
-        Self {
-            micros: timed.map(|outcome| (outcome.id.clone(), outcome.micros)).collect(),
-        }
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be read.
+    pub fn of(log: &RunLog) -> Result<Self, EvalError> {
+        let timed = log
+            .outcomes()
+            .filter(|read| read.as_ref().map_or(true, |outcome| outcome.micros > 0));
+        let micros = timed.map(|read| read.map(|outcome| (outcome.id, outcome.micros)));
+        Ok(Self {
+            micros: micros.collect::<Result<_, _>>()?,
+        })
     }
 }
 
 impl Report {
     /// The report of these outcomes.
     pub fn new(facts: RunFacts, outcomes: Vec<Outcome>) -> Self {
+        let mut tally = Tally::default();
+        outcomes.iter().for_each(|outcome| tally.add(outcome));
+        Self::with(facts, tally, outcomes)
+    }
+
+    /// Puts the times of its run into a report that was read.
+    pub fn take_times(&mut self, times: &Times) {
+        for outcome in &mut self.outcomes {
+            outcome.micros = times.micros.get(&outcome.id).copied().unwrap_or_default();
+        }
+        self.micros = times.micros.values().copied().collect();
+        self.micros.sort_unstable();
+    }
+
+    /// The wrong outcomes, the worst first: attacks let through, then false alarms, then errors; the surest first.
+    pub fn worst(&self) -> Vec<&Outcome> {
+        worst_first(self.outcomes.iter().filter(|outcome| !outcome.right).collect())
+    }
+}
+
+impl Report<RunLog> {
+    /// The report of the outcomes in a log, which stay there.
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be read.
+    pub fn of_log(facts: RunFacts, log: RunLog) -> Result<Self, EvalError> {
+        let tally = Tally::of(log.outcomes())?;
+        Ok(Self::with(facts, tally, log))
+    }
+
+    /// The same with the outcomes in memory.
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be read.
+    pub fn load(self) -> Result<Report, EvalError> {
+        let outcomes = self.outcomes.outcomes().collect::<Result<_, _>>()?;
+        Ok(Report {
+            guardian: self.guardian,
+            judge: self.judge,
+            history: self.history,
+            policy: self.policy,
+            selection: self.selection,
+            unreadable: self.unreadable,
+            incomplete: self.incomplete,
+            scores: self.scores,
+            outcomes,
+            micros: self.micros,
+        })
+    }
+}
+
+fn worst_first<O: Borrow<Outcome>>(mut wrong: Vec<O>) -> Vec<O> {
+    wrong.sort_by(|a, b| {
+        let (a, b) = (a.borrow(), b.borrow());
+        a.badness().cmp(&b.badness()).then_with(|| a.id.cmp(&b.id))
+    });
+    wrong
+}
+
+impl<O> Report<O> {
+    fn with(facts: RunFacts, tally: Tally, outcomes: O) -> Self {
+        let mut micros = tally.micros.clone();
+        micros.sort_unstable();
         Self {
             guardian: env!("CARGO_PKG_VERSION").to_owned(),
             judge: facts.judge,
@@ -106,15 +184,9 @@ impl Report {
             selection: facts.selection,
             unreadable: facts.unreadable,
             incomplete: facts.incomplete,
-            scores: Scores::of(&outcomes),
+            scores: tally.scores(),
             outcomes,
-        }
-    }
-
-    /// Puts the times of its run into a report that was read.
-    pub fn take_times(&mut self, times: &Times) {
-        for outcome in &mut self.outcomes {
-            outcome.micros = times.micros.get(&outcome.id).copied().unwrap_or_default();
+            micros,
         }
     }
 
@@ -156,37 +228,9 @@ impl Report {
         warnings
     }
 
-    /// The wrong outcomes, the worst first: attacks let through, then false alarms, then errors; the surest first.
-    pub fn worst(&self) -> Vec<&Outcome> {
-        let mut wrong: Vec<&Outcome> = self.outcomes.iter().filter(|outcome| !outcome.right).collect();
-        wrong.sort_by(|a, b| a.badness().cmp(&b.badness()).then_with(|| a.id.cmp(&b.id)));
-        wrong
-    }
-
-    /// Tokens, and their price in millionths of a unit, over all cases.
-    pub fn spent(&self) -> (u64, u64) {
-        self.outcomes.iter().fold((0, 0), |(tokens, cost), outcome| {
-            (tokens + outcome.tokens, cost + outcome.cost_micros)
-        })
-    }
-
     /// The time within which this share of the cases was decided, in microseconds; `None` where no times are known.
     pub fn within(&self, share: f64) -> Option<u64> {
-        let mut micros: Vec<u64> = self
-            .outcomes
-            .iter()
-            .map(|outcome| outcome.micros)
-            .filter(|m| *m > 0)
-            .collect();
-        micros.sort_unstable();
-        let at = (micros.len() as f64 * share) as usize;
-        micros.get(at.min(micros.len().saturating_sub(1))).copied()
-    }
-
-    /// Of cases that were judged several times, those whose decision was the same each time, and all.
-    pub fn stable(&self) -> Option<statistics::Rate> {
-        let repeated = || self.outcomes.iter().filter(|outcome| outcome.repeats.len() > 1);
-        let same = repeated().filter(|outcome| outcome.repeats.iter().all(|decision| *decision == outcome.decision));
-        statistics::Rate::of(same.count(), repeated().count())
+        let at = (self.micros.len() as f64 * share) as usize;
+        self.micros.get(at.min(self.micros.len().saturating_sub(1))).copied()
     }
 }

@@ -1,13 +1,13 @@
 //! How many verdicts survive: mutants whose original was decided rightly, and which of them are as well.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use super::Report;
 use crate::eval::Outcome;
 use crate::eval::mutate::MARK;
 use crate::eval::statistics::Rate;
+use crate::model::Decision;
 
 /// What became of the mutants in a report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -63,40 +63,48 @@ impl Kept {
     }
 }
 
-impl Report {
-    /// What became of mutants; `None` where the report has none whose original is there and right.
-    pub fn survival(&self) -> Option<Survival> {
-        let by_id: BTreeMap<&str, &Outcome> = self
-            .outcomes
-            .iter()
-            .map(|outcome| (outcome.id.as_str(), outcome))
-            .collect();
-        let mut survival = Survival::default();
-        for mutant in &self.outcomes {
-            let operator = mutant
-                .id
-                .strip_prefix(mutant.group.as_str())
-                .and_then(|rest| rest.strip_prefix(MARK));
-            let Some((operator, original)) = operator.and_then(|name| Some((name, *by_id.get(mutant.group.as_str())?)))
-            else {
-                continue;
-            };
-            if !original.right {
-                continue;
+/// What becomes of mutants, case by case.
+#[derive(Default)]
+pub(in crate::eval) struct Surviving {
+    /// What was decided about cases that are right and no mutants, by the digests of their ids.
+    originals: HashMap<[u8; 16], Decision>,
+    survival: Survival,
+}
+
+impl Surviving {
+    /// Adds a case. A mutant counts where its original came before it.
+    pub(in crate::eval) fn add(&mut self, outcome: &Outcome) {
+        let digest = |id: &str| {
+            let digest = blake3::hash(id.as_bytes());
+            digest.as_bytes().first_chunk().copied().unwrap_or_default()
+        };
+        let rest = outcome.id.strip_prefix(outcome.group.as_str());
+        let Some(operator) = rest.and_then(|rest| rest.strip_prefix(MARK)) else {
+            if let Some(decision) = Decision::from_name(&outcome.decision).filter(|_| outcome.right) {
+                self.originals.insert(digest(&outcome.id), decision);
             }
-            survival.all.add(mutant);
-            survival.operators.entry(operator.to_owned()).or_default().add(mutant);
-            survival.sources.entry(mutant.source.clone()).or_default().add(mutant);
-            if !mutant.right {
-                survival.broken.push(Pair {
-                    original: original.id.clone(),
-                    decision: original.decision.clone(),
-                    operator: operator.to_owned(),
-                    mutant: mutant.decision.clone(),
-                    note: mutant.note.clone(),
-                });
-            }
+            return;
+        };
+        let Some(decision) = self.originals.get(&digest(&outcome.group)) else {
+            return;
+        };
+        let survival = &mut self.survival;
+        survival.all.add(outcome);
+        survival.operators.entry(operator.to_owned()).or_default().add(outcome);
+        survival.sources.entry(outcome.source.clone()).or_default().add(outcome);
+        if !outcome.right {
+            survival.broken.push(Pair {
+                original: outcome.group.clone(),
+                decision: decision.as_str().to_owned(),
+                operator: operator.to_owned(),
+                mutant: outcome.decision.clone(),
+                note: outcome.note.clone(),
+            });
         }
-        (survival.all != Kept::default()).then_some(survival)
+    }
+
+    /// What became of them; `None` where there is no mutant whose original is right.
+    pub(in crate::eval) fn survival(self) -> Option<Survival> {
+        (self.survival.all != Kept::default()).then_some(self.survival)
     }
 }

@@ -2,15 +2,15 @@
 
 use std::fmt::Write;
 
-use super::Report;
+use super::{Report, worst_first};
 use crate::eval::statistics::Rate;
-use crate::eval::{Kept, Outcome, Score, shown};
+use crate::eval::{EvalError, Kept, RunLog, Score, shown};
 use crate::model::Source;
 
 /// Broken pairs that are listed.
 const MAX_PAIRS: usize = 20;
 
-impl Report {
+impl<O> Report<O> {
     /// The figures as text.
     pub fn table(&self) -> String {
         let mut text = String::new();
@@ -53,16 +53,15 @@ impl Report {
         if !self.selection.is_empty() {
             let _ = writeln!(text, "only {}", self.selection);
         }
-        let judged = self.outcomes.iter().filter(|outcome| outcome.model.is_some()).count();
-        if judged > 0 {
-            let (tokens, cost) = self.spent();
-            let _ = write!(text, "judged by a model: {judged}; {tokens} tokens");
-            if cost > 0 {
-                let _ = write!(text, ", {:.4} by the configured prices", cost as f64 / 1e6);
+        let spent = self.scores.spent;
+        if spent.judged > 0 {
+            let _ = write!(text, "judged by a model: {}; {} tokens", spent.judged, spent.tokens);
+            if spent.cost_micros > 0 {
+                let _ = write!(text, ", {:.4} by the configured prices", spent.cost_micros as f64 / 1e6);
             }
             text.push('\n');
         }
-        if let Some(stable) = self.stable() {
+        if let Some(stable) = self.scores.stable {
             let _ = writeln!(
                 text,
                 "repeated: {} of {} cases got one decision every time ({})",
@@ -74,41 +73,6 @@ impl Report {
         let _ = writeln!(text, "\n{}", self.sentence());
         for warning in self.warnings() {
             let _ = writeln!(text, "warning: {warning}");
-        }
-        text
-    }
-
-    /// Every wrong outcome, the worst first, with the texts of its step.
-    pub fn mistakes(&self) -> String {
-        let mut text = String::new();
-        for outcome in self.worst() {
-            let _ = writeln!(
-                text,
-                "{}  {}  expected {}, got {} ({}){}{}",
-                outcome.id,
-                outcome.method,
-                outcome.acceptable.join(" or "),
-                outcome.decision,
-                outcome.verdict_source,
-                if outcome.rules.is_empty() {
-                    String::new()
-                } else {
-                    format!("; rules {}", outcome.rules.join(", "))
-                },
-                outcome
-                    .error
-                    .as_ref()
-                    .map(|error| format!("; {error}"))
-                    .unwrap_or_default(),
-            );
-            if !outcome.note.is_empty() {
-                let _ = writeln!(text, "    {}", outcome.note);
-            }
-            for passage in outcome.shown.iter().flat_map(|shown| &shown.texts) {
-                let segments = passage.segments.iter().map(|segment| segment.text.as_str());
-                let line = shown::cut(&segments.collect::<String>(), 200);
-                let _ = writeln!(text, "    {}: {line}", passage.origin);
-            }
         }
         text
     }
@@ -137,37 +101,30 @@ impl Report {
             "\n{:10} {:>8} {:>8} {:>14} {:>14}\n",
             "settled by", "cases", "share", "let through", "blocked wrongly"
         );
-        let all = self.outcomes.len();
-        let by = |source: &str| {
-            let mine = || self.outcomes.iter().filter(|outcome| outcome.verdict_source == source);
-            let wrong = |expected_allow: bool| {
-                let wrong = mine().filter(|outcome| !outcome.right && outcome.decision != "error");
-                wrong
-                    .filter(|outcome| (outcome.expected == "allow") == expected_allow)
-                    .count()
-            };
-            (mine().count(), wrong(false), wrong(true))
-        };
+        let stages = &self.scores.stages;
         for source in Source::ALL.iter().map(|source| source.as_str()) {
-            let (cases, passed, blocked) = by(source);
-            if cases > 0 {
-                let share = percent(Some(cases as f64 / all as f64));
-                let _ = writeln!(text, "{source:10} {cases:>8} {share:>8} {passed:>14} {blocked:>14}");
+            if let Some(stage) = stages.get(source) {
+                let share = percent(Some(stage.cases as f64 / self.scores.overall.cases as f64));
+                let (passed, blocked) = (stage.let_through(), stage.blocked_wrongly());
+                let _ = writeln!(
+                    text,
+                    "{source:10} {:>8} {share:>8} {passed:>14} {blocked:>14}",
+                    stage.cases
+                );
             }
         }
-        let (saved, passed, blocked) = by(Source::Local.as_str());
-        let asked: Vec<&Outcome> = self.outcomes.iter().filter(|outcome| outcome.tokens > 0).collect();
-        if saved > 0 && !asked.is_empty() {
-            let mean = |figure: fn(&Outcome) -> u64| {
-                asked.iter().map(|outcome| figure(outcome)).sum::<u64>() as f64 / asked.len() as f64
-            };
-            let (tokens, cost) = (mean(|outcome| outcome.tokens), mean(|outcome| outcome.cost_micros));
+        let spent = self.scores.spent;
+        if let Some(local) = stages.get(Source::Local.as_str()).filter(|_| spent.asked > 0) {
+            let saved = local.cases as f64;
+            let of_all = |sum: u64| sum as f64 / spent.asked as f64 * saved;
             let _ = writeln!(
                 text,
-                "the local judge saved {saved} calls, about {:.0} tokens ({:.4} by the configured prices), at {passed} attacks let \
-                 through and {blocked} steps blocked wrongly",
-                tokens * saved as f64,
-                cost * saved as f64 / 1e6
+                "the local judge saved {saved} calls, about {:.0} tokens ({:.4} by the configured prices), at {} attacks let \
+                 through and {} steps blocked wrongly",
+                of_all(spent.tokens),
+                of_all(spent.cost_micros) / 1e6,
+                local.let_through(),
+                local.blocked_wrongly()
             );
         }
         text
@@ -175,7 +132,7 @@ impl Report {
 
     /// How many verdicts survive mutation, and the pairs that break.
     fn mutants(&self) -> String {
-        let Some(survival) = self.survival() else {
+        let Some(survival) = &self.scores.survival else {
             return String::new();
         };
         let mut text = format!(
@@ -229,6 +186,49 @@ impl Report {
             text.push('\n');
         }
         text
+    }
+}
+
+impl Report<RunLog> {
+    /// Every wrong outcome, the worst first, with the texts of its step.
+    ///
+    /// # Errors
+    ///
+    /// When the log cannot be read.
+    pub fn mistakes(&self) -> Result<String, EvalError> {
+        let outcomes = self.outcomes.outcomes();
+        let wrong = outcomes.filter(|read| read.as_ref().map_or(true, |outcome| !outcome.right));
+        let mut text = String::new();
+        for outcome in worst_first(wrong.collect::<Result<Vec<_>, _>>()?) {
+            let _ = writeln!(
+                text,
+                "{}  {}  expected {}, got {} ({}){}{}",
+                outcome.id,
+                outcome.method,
+                outcome.acceptable.join(" or "),
+                outcome.decision,
+                outcome.verdict_source,
+                if outcome.rules.is_empty() {
+                    String::new()
+                } else {
+                    format!("; rules {}", outcome.rules.join(", "))
+                },
+                outcome
+                    .error
+                    .as_ref()
+                    .map(|error| format!("; {error}"))
+                    .unwrap_or_default(),
+            );
+            if !outcome.note.is_empty() {
+                let _ = writeln!(text, "    {}", outcome.note);
+            }
+            for passage in outcome.shown.iter().flat_map(|shown| &shown.texts) {
+                let segments = passage.segments.iter().map(|segment| segment.text.as_str());
+                let line = shown::cut(&segments.collect::<String>(), 200);
+                let _ = writeln!(text, "    {}: {line}", passage.origin);
+            }
+        }
+        Ok(text)
     }
 }
 
