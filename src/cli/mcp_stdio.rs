@@ -70,6 +70,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
             key: arguments.asked.key.clone(),
         }),
         None => {
+            // Clients show it in the log of the server.
+            eprintln!(
+                "[guardian] decides by itself: what other MCP servers of this client answer is not known here; `--guardian URL` \
+                 of a running `guardian serve` judges them as one session"
+            );
             let own = alone.insert(Alone::new(
                 arguments.asked.config.as_deref(),
                 Remember::Here,

@@ -87,6 +87,12 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         options: &options(arguments)?,
     };
     let written = form.wrap(&base, &entries, &command).with_context(place)?;
+    if entries.len() > 1 && arguments.guardian.is_none() {
+        say!(
+            "Each of these servers has a guardian of its own: what one of them answered is not known when another is called. With \
+             `guardian serve` running and `--guardian http://127.0.0.1:8787`, they are judged as one session."
+        );
+    }
     if !arguments.dry_run && written != text {
         let note = Note {
             file: file.clone(),

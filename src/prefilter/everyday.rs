@@ -346,7 +346,9 @@ fn looks_at_secrets(call: &Call) -> bool {
 
 /// Whether files that a call names are those of the workspace. In `/tmp` anybody may have put them.
 fn stays_inside(policy: &Policy, call: &Call) -> bool {
-    named_paths(call).all(|path| {
+    // What a program finds where it runs is given to it as well: makefiles, configuration.
+    let here = call.place("x").into_owned();
+    named_paths(call).chain([here.as_str()]).all(|path| {
         let is_elsewhere = path.starts_with(['/', '~']) || path.starts_with("..") || path.contains("/../");
         let place = call.place(path);
         !is_elsewhere || path == "/dev/null" || in_workspace(policy, &place) && !place.starts_with("/tmp/")
@@ -489,6 +491,10 @@ mod tests {
             "cat /tmp/build.log | grep -c error",
             "npx tsc --noEmit",
             "cargo test > /tmp/test.log",
+            "npm init -y",
+            "cd /home/dev/shop && make",
+            "cd crates/api && cargo test",
+            "deno run main.ts",
         ] {
             assert!(runs(text), "{text}");
         }
@@ -585,6 +591,11 @@ mod tests {
             "jq -n env",
             "apt install ./x.deb",
             "npm i -g helper",
+            "npm init helper",
+            "deno run npm:helper",
+            "cd /tmp && docker compose up",
+            "cd /tmp/x && make",
+            "cat ~/.cursor/mcp.json",
             "cargo install helper",
             "git restore .",
             "npx helper",
