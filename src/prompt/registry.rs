@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use minijinja::filters;
 use minijinja::syntax::SyntaxConfig;
@@ -42,8 +43,8 @@ pub struct Prompts {
     source: String,
     /// Where each template came from, for error messages.
     places: BTreeMap<&'static str, String>,
-    /// Tokens of each kind's own prose.
-    prose: BTreeMap<Kind, usize>,
+    /// Tokens of each kind's own prose, once somebody needs them.
+    prose: BTreeMap<Kind, OnceLock<usize>>,
 }
 
 /// One template that renders.
@@ -58,7 +59,7 @@ pub struct CheckedTemplate {
 }
 
 impl Prompts {
-    /// The prompts that are compiled in.
+    /// The prompts that are compiled in. They are not rendered to be checked: that takes longer than most decisions do.
     ///
     /// # Errors
     ///
@@ -102,7 +103,9 @@ impl Prompts {
             };
             files.insert(*known, (path.display().to_string(), read(&path, MAX_FILE_BYTES)?));
         }
-        Self::compile(files, text)
+        let prompts = Self::compile(files, text)?;
+        prompts.check()?;
+        Ok(prompts)
     }
 
     /// All templates and texts as they are written, each under a line with its name: what [`Self::version`] is the version of.
@@ -188,7 +191,7 @@ impl Prompts {
         let budget = input.budget_tokens.min(MAX_BUDGET);
         let system = self.system(Own::of(input.policy), marks)?;
         let fence = fence(&marks.fence)?;
-        let prose = self.prose.get(&input.step.kind).copied().unwrap_or_default();
+        let prose = self.prose(input.step.kind)?;
         let system_tokens = tokens::estimate(&system);
         let spent = system_tokens + prose;
         let Composed {
@@ -233,9 +236,12 @@ impl Prompts {
                 line: Some(line),
                 what,
             };
-            growth::refuse(&source).map_err(wrong)?;
-            let blocks = Blocks::read(name, &source).map_err(wrong)?;
-            if blocks.extends {
+            let is_own = source != *builtin;
+            if is_own {
+                growth::refuse(&source).map_err(wrong)?;
+            }
+            let blocks = is_own.then(|| Blocks::read(name, &source)).transpose().map_err(wrong)?;
+            if let Some(blocks) = blocks.filter(|blocks| blocks.extends) {
                 blocks
                     .are_in(&Blocks::read(name, builtin).map_err(wrong)?)
                     .map_err(wrong)?;
@@ -256,20 +262,24 @@ impl Prompts {
             written.push_str(&format!("===== {TEXT_FILE} =====\n{text}"));
         }
         let version = hash.finalize().to_hex().chars().take(12).collect();
-        let mut prompts = Self {
+        Ok(Self {
             environment,
             version,
             text,
             source: written,
             places,
-            prose: BTreeMap::new(),
-        };
-        prompts.check()?;
-        for kind in Kind::ALL {
-            let prose = prompts.write(sources::of_kind(*kind), &sample::full(*kind), SPARE_BYTES)?;
-            prompts.prose.insert(*kind, tokens::estimate(&prose));
+            prose: Kind::ALL.iter().map(|kind| (*kind, OnceLock::new())).collect(),
+        })
+    }
+
+    fn prose(&self, kind: Kind) -> Result<usize, PromptError> {
+        let known = self.prose.get(&kind);
+        if let Some(tokens) = known.and_then(OnceLock::get) {
+            return Ok(*tokens);
         }
-        Ok(prompts)
+        let prose = self.write(sources::of_kind(kind), &sample::full(kind), SPARE_BYTES)?;
+        let tokens = tokens::estimate(&prose);
+        Ok(known.map_or(tokens, |known| *known.get_or_init(|| tokens)))
     }
 
     fn system(&self, own: Own<'_>, marks: &Marks) -> Result<String, PromptError> {
