@@ -25,7 +25,7 @@ pub(super) struct Screened {
     said: Vec<Treatment>,
     /// What decides: the same, but for findings of observed rules.
     treatments: Vec<Treatment>,
-    /// What the policy masks in what surrounds the step: it goes on as it is, but no judge is shown it.
+    /// What the policy masks in what surrounds the step, and credentials in names: it goes on as it is, but no judge is shown it.
     hidden: Withheld,
     /// Credentials in names and ids, where no rule for contents sees them.
     in_names: Vec<String>,
@@ -62,10 +62,10 @@ impl Screened {
             {
                 hidden.extend(content.text.get(finding.span.clone()));
             }
-            treatments.push(treatment(finding, content, said));
+            treatments.push(treatment(finding, &step, said));
         }
-        let hidden = Withheld::these(hidden.into_iter());
         let in_names = names::credentials(prefilters, &step, policy);
+        let hidden = Withheld::these(hidden.into_iter().chain(in_names.iter().map(String::as_str)));
         Self {
             step,
             screening,
@@ -216,21 +216,33 @@ impl Screened {
     }
 }
 
-/// The policy's treatment, with two exceptions. What surrounds a step (the agent's own instructions, ids) is never masked in the
+/// The policy's treatment, with exceptions. What surrounds a step (the agent's own instructions, ids) is never masked in the
 /// step, but in the prompt; the judge is told. A secret in the instructions is no evidence against a step: those who run the agent
-/// put it there. And in what a call is made of, only data is masked: a command without the words that a rule objects to is
+/// put it there. The name of an argument is what the call sends: that it cannot be masked makes a denial of it. And in what a call is made of, only data is masked: a command without the words that a rule objects to is
 /// another command, so such a step is denied.
-fn treatment(finding: &Finding, content: Option<&Content>, said: Treatment) -> Treatment {
+fn treatment(finding: &Finding, step: &Step, said: Treatment) -> Treatment {
+    let content = finding.content.and_then(|id| step.content(id));
     let is_data = finding.reason.is_data();
     match (said, content) {
         (Treatment::Mask, None) => Treatment::Evidence,
         (Treatment::Mask, Some(content)) if content.place == Place::Surroundings => match content.origin {
             Origin::Instructions if is_data => Treatment::Ignore,
+            Origin::ToolArguments if is_data && names_argument(content, step) => Treatment::Mask,
             _ => Treatment::Evidence,
         },
         (Treatment::Mask, Some(content)) if content.origin == Origin::ToolArguments && !is_data => Treatment::Deny,
         (treatment, _) => treatment,
     }
+}
+
+/// Whether it names an argument of the call, rather than the tool or the execution.
+fn names_argument(content: &Content, step: &Step) -> bool {
+    let names_tool = step
+        .tool_call
+        .as_ref()
+        .is_some_and(|call| call.content == Some(content.id));
+    let member = content.pointer.as_str().rsplit('/').next();
+    matches!(member, Some("name" | "id")) && !names_tool
 }
 
 /// The reason codes of findings, the gravest first, each once.

@@ -106,6 +106,7 @@ fn requests(history: &History, fence: &Fence<'_>, room: usize) -> (Vec<String>, 
         } else {
             Rank::Plain
         },
+        weight: 0.0,
     };
     let needs: Vec<Need> = history.requests.iter().enumerate().map(need).collect();
     let shares = share::out(room, &needs);
@@ -148,6 +149,7 @@ fn steps(history: &History, fence: &Fence<'_>, room: usize) -> (Vec<String>, usi
         whole: frame(step) + step.said.iter().map(|said| line_needs(said, fence)).sum::<usize>(),
         least: frame(step),
         rank: if at < FIRST { Rank::Found } else { Rank::Plain },
+        weight: 0.0,
     };
     let needs: Vec<Need> = steps.iter().enumerate().map(need).collect();
     let shares = share::out(room, &needs);
@@ -234,6 +236,7 @@ fn texts(step: &Earlier, fence: &Fence<'_>, room: usize) -> Vec<String> {
             } else {
                 Rank::Plain
             },
+            weight: 0.0,
         })
         .collect();
     let mut inner = Vec::new();

@@ -1,15 +1,17 @@
 //! How contents are laid out within a budget: which are shown, how much of each, and which share an element.
 //!
 //! Contents are gathered into units: a text that stands by itself, or a run of short values of one origin. Each unit gets
-//! a share of the budget. A text that needs more keeps its head, its tail and windows around findings; a run keeps the
-//! values in which something was found, its first and its last ones.
+//! a share of the budget, where not all fit those first that rank highest. A text that needs more keeps its head, its tail
+//! and windows around findings; a run keeps the values in which something was found, those that rank highest, its first and
+//! its last ones.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::context::CutContext;
 use super::escape::ScannedText;
 use super::fence::{self, Fence, Row};
-use super::rank::RankWindows;
+use super::rank::{self, RankWindows};
 use super::share::{self, Need, Rank};
 use super::window::Ranked;
 use super::{Cut, Part, tokens, window};
@@ -77,7 +79,24 @@ impl<'a> Items<'a> {
     pub(super) fn needs(&self) -> usize {
         self.units.iter().map(|unit| unit.need(None).whole).sum()
     }
+
+    /// How much each should be shown, where these units do not all fit into so much room.
+    fn weights(&self, needs: &[Need], manner: Manner<'_>, room: usize) -> Weights {
+        if needs.iter().map(|need| need.whole).sum::<usize>() <= room {
+            return Weights::default();
+        }
+        let items = self.units.iter().flat_map(Unit::items);
+        let contents = items.map(|item| item.content).filter(|content| !is_unreadable(content));
+        let weights = rank::weights(
+            contents.clone().map(|content| (content.origin, content.text.as_str())),
+            manner.ranks,
+        );
+        contents.map(|content| content.id).zip(weights).collect()
+    }
 }
+
+/// How much contents should be shown, where not all of them fit; more is more.
+type Weights = HashMap<ContentId, f32>;
 
 /// How contents are laid out: behind which fence, and who ranks windows of those that do not fit.
 #[derive(Clone, Copy)]
@@ -90,7 +109,11 @@ pub(super) struct Manner<'m> {
 
 /// Lays contents out within so many tokens.
 pub(super) fn lay_out(items: &Items<'_>, manner: Manner<'_>, room: usize) -> Layout {
-    let needs: Vec<Need> = items.units.iter().map(|unit| unit.need(manner.part)).collect();
+    let mut needs: Vec<Need> = items.units.iter().map(|unit| unit.need(manner.part)).collect();
+    let weights = items.weights(&needs, manner, room);
+    for (unit, need) in items.units.iter().zip(&mut needs) {
+        need.weight = unit.items().map(|item| item.weight(&weights)).fold(0.0, f32::max);
+    }
     let mut layout = Layout::default();
     let mut gap = Gap::default();
     for (unit, share) in items.units.iter().zip(share::out(room, &needs)) {
@@ -100,7 +123,7 @@ pub(super) fn lay_out(items: &Items<'_>, manner: Manner<'_>, room: usize) -> Lay
                 layout.elements.extend(gap.close());
                 match unit {
                     Unit::Text(item) => item.lay_out(share, manner, &mut layout),
-                    Unit::Values(run) => lay_out_run(run, share, manner, &mut layout),
+                    Unit::Values(run) => lay_out_run(run, share, manner, &weights, &mut layout),
                 }
             }
         }
@@ -134,7 +157,7 @@ enum Unit<'a> {
 }
 
 impl<'a> Unit<'a> {
-    fn items(&self) -> impl Iterator<Item = &Item<'a>> {
+    fn items(&self) -> impl Iterator<Item = &Item<'a>> + Clone {
         match self {
             Unit::Text(item) => std::slice::from_ref(item),
             Unit::Values(run) => run.as_slice(),
@@ -164,7 +187,12 @@ impl<'a> Unit<'a> {
                 (whole, ELEMENT + 2 * GAP + dearest)
             }
         };
-        Need { whole, least, rank }
+        Need {
+            whole,
+            least,
+            rank,
+            weight: 0.0,
+        }
     }
 }
 
@@ -226,6 +254,10 @@ impl<'a> Item<'a> {
         self.seen.tokens_of(range.clone())
     }
 
+    fn weight(&self, weights: &Weights) -> f32 {
+        weights.get(&self.content.id).copied().unwrap_or_default()
+    }
+
     /// Tokens of a line for it.
     fn row(&self) -> usize {
         ROW + self.names + self.text
@@ -271,7 +303,7 @@ fn range_of_run(run: &[Item<'_>], part: Option<Part>) -> Range<usize> {
     }
 }
 
-fn lay_out_run(run: &[Item<'_>], share: usize, manner: Manner<'_>, layout: &mut Layout) {
+fn lay_out_run(run: &[Item<'_>], share: usize, manner: Manner<'_>, weights: &Weights, layout: &mut Layout) {
     let fence = manner.fence;
     let range = range_of_run(run, manner.part);
     let mut rows: Vec<Row<'_>> = Vec::new();
@@ -283,7 +315,7 @@ fn lay_out_run(run: &[Item<'_>], share: usize, manner: Manner<'_>, layout: &mut 
         )));
     }
     let run = run.get(range).unwrap_or_default();
-    let kept = kept_of(run, share.saturating_sub(ELEMENT));
+    let kept = kept_of(run, share.saturating_sub(ELEMENT), weights);
     let mut gap = Gap::default();
     for (item, kept) in run.iter().zip(&kept) {
         match kept {
@@ -311,18 +343,31 @@ enum Kept {
     Cut,
 }
 
-/// Which values of a run are shown: those in which something was found, then from both ends towards the middle.
-fn kept_of(run: &[Item<'_>], room: usize) -> Vec<Kept> {
+/// Which values of a run are shown: those in which something was found, then those that rank highest, in half of the room at
+/// most, then from both ends towards the middle.
+fn kept_of(run: &[Item<'_>], room: usize, weights: &Weights) -> Vec<Kept> {
     let costs: usize = run.iter().map(Item::row).sum();
     if run.len() == 1 || costs <= room {
         return vec![Kept::Shown; run.len()];
     }
     let found = (0..run.len()).filter(|at| run.get(*at).is_some_and(|item| !item.focus.is_empty()));
+    let mut ranked: Vec<(usize, &Item<'_>, f32)> = run
+        .iter()
+        .enumerate()
+        .map(|(at, item)| (at, item, item.weight(weights)))
+        .filter(|(.., weight)| *weight > 0.0)
+        .collect();
+    ranked.sort_by(|(.., one), (.., other)| other.total_cmp(one));
+    let mut for_ranked = room / 2;
+    let ranked = ranked.into_iter().map_while(|(at, item, _)| {
+        for_ranked = for_ranked.checked_sub(item.row() + GAP)?;
+        Some(at)
+    });
     let ends = (0..run.len().div_ceil(2)).flat_map(|at| [at, run.len() - 1 - at]);
     let mut kept = vec![Kept::Cut; run.len()];
     let mut left = room;
     // A value among others that are cut brings a line for its gap along.
-    for (at, extra) in found.map(|at| (at, GAP)).chain(ends.map(|at| (at, 0))) {
+    for (at, extra) in found.chain(ranked).map(|at| (at, GAP)).chain(ends.map(|at| (at, 0))) {
         let (Some(item), Some(kept)) = (run.get(at), kept.get_mut(at)) else {
             continue;
         };

@@ -30,7 +30,8 @@
 //!
 //! **The budget** counts estimated tokens of both prompts. Short contents are shown whole; long ones share what is
 //! left: windows around findings and around what was read before come first, then some of their head and tail, then what
-//! ranks highest ([`RankWindows`]). Or they are shown in [parts](Part), one prompt for each. What was cut is marked where it
+//! ranks highest ([`RankWindows`]). Of contents that do not all fit, those with findings come first, then what ranks highest.
+//! Or they are shown in [parts](Part), one prompt for each. What was cut is marked where it
 //! was cut, told to the judge, and returned in [`Rendered::cut`]. A budget too small for anything still shows a minimum of the step.
 
 mod blocks;

@@ -49,9 +49,18 @@ impl RankWindows for Cues {
     }
 }
 
+/// How much a judge should see each of these texts, beside the others; 0 where it matters as little as any other.
+pub(super) fn weights<'t>(
+    texts: impl Iterator<Item = (Origin, &'t str)> + Clone,
+    ranks: &dyn RankWindows,
+) -> impl Iterator<Item = f32> {
+    let usual = Usual::of(texts.clone().map(|(_, text)| text));
+    texts.map(move |(origin, text)| ranks.rank(origin, text) + usual.novelty(text))
+}
+
 /// The windows of a text, the ones to be shown first in front.
 pub(super) fn ranked(text: &str, origin: Origin, ranks: &dyn RankWindows) -> Vec<Range<usize>> {
-    let usual = Usual::of(text);
+    let usual = Usual::of(std::iter::once(text));
     let mut windows: Vec<(f32, Range<usize>)> = windows(text)
         .map(|window| {
             let part = text.get(window.clone()).unwrap_or_default();
@@ -63,17 +72,17 @@ pub(super) fn ranked(text: &str, origin: Origin, ranks: &dyn RankWindows) -> Vec
     windows.into_iter().map(|(_, window)| window).collect()
 }
 
-/// How often a text uses each of its words.
+/// How often texts use each of their words.
 struct Usual<'t> {
     counts: HashMap<&'t str, u32>,
     words: usize,
 }
 
 impl<'t> Usual<'t> {
-    fn of(text: &'t str) -> Self {
+    fn of(texts: impl Iterator<Item = &'t str>) -> Self {
         let mut counts: HashMap<&str, u32> = HashMap::new();
         let mut total = 0;
-        for word in words(text).filter(|word| word.len() >= 4) {
+        for word in texts.flat_map(words).filter(|word| word.len() >= 4) {
             *counts.entry(word).or_default() += 1;
             total += 1;
         }

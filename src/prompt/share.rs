@@ -8,6 +8,8 @@ pub(super) struct Need {
     pub(super) least: usize,
     /// Whether something was found in it: such needs are met first.
     pub(super) rank: Rank,
+    /// How much it should be shown of those in which as much was found; 0 is not more than any other.
+    pub(super) weight: f32,
 }
 
 /// Who is served first.
@@ -19,22 +21,37 @@ pub(super) enum Rank {
     Plain,
 }
 
+impl Need {
+    /// The least that it gets, if it gets anything.
+    fn due(&self) -> usize {
+        self.whole.min(self.least)
+    }
+
+    /// The same where others get nothing: what weighs more than they is shown whole, as far as it is short.
+    fn ample(&self) -> usize {
+        let times = if self.weight > 0.0 { 2 } else { 1 };
+        self.whole.min(times * self.least)
+    }
+}
+
 /// What each gets, in the order of the needs; `None` for those that get nothing at all.
 pub(super) fn out(budget: usize, needs: &[Need]) -> Vec<Option<usize>> {
     let mut order: Vec<(usize, &Need)> = needs.iter().enumerate().collect();
-    order.sort_by_key(|(at, need)| (need.rank, need.whole, *at));
+    order.sort_by(|(at, one), (other_at, other)| {
+        let by_weight = other.weight.total_cmp(&one.weight);
+        let by_size = (one.whole, at).cmp(&(other.whole, other_at));
+        one.rank.cmp(&other.rank).then(by_weight).then(by_size)
+    });
     let mut given = vec![None; needs.len()];
     let mut left = budget;
-    let mut waiting = order.len();
+    let for_all = needs.iter().map(Need::due).sum::<usize>() <= budget;
     for (at, need) in order {
-        let fair = (left / waiting.max(1)).max(need.least);
-        let share = need.whole.min(fair).min(left);
-        waiting -= 1;
-        if share < need.whole.min(need.least) {
-            continue;
-        }
-        left -= share;
-        if let Some(slot) = given.get_mut(at) {
+        let ample = Some(need.ample()).filter(|ample| !for_all && *ample <= left);
+        let share = ample.unwrap_or(need.due());
+        if share <= left
+            && let Some(slot) = given.get_mut(at)
+        {
+            left -= share;
             *slot = Some(share);
         }
     }
@@ -65,7 +82,12 @@ mod tests {
     use super::*;
 
     fn need(whole: usize, rank: Rank) -> Need {
-        Need { whole, least: 50, rank }
+        Need {
+            whole,
+            least: 50,
+            rank,
+            weight: 0.0,
+        }
     }
 
     #[test]
@@ -93,5 +115,14 @@ mod tests {
         assert_eq!(given[100], Some(50));
         assert_eq!(given.iter().flatten().sum::<usize>(), 1000);
         assert_eq!(given.iter().filter(|share| share.is_some()).count(), 20);
+    }
+
+    #[test]
+    fn when_there_are_too_many_what_weighs_most_is_shown_whole() {
+        let mut needs: Vec<Need> = (0..100).map(|_| need(60, Rank::Plain)).collect();
+        needs[50].weight = 1.5;
+        let given = out(1000, &needs);
+        assert_eq!(given[50], Some(60));
+        assert_eq!(given.iter().flatten().sum::<usize>(), 1000);
     }
 }

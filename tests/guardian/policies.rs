@@ -199,6 +199,54 @@ async fn a_look_at_a_task_carries_nothing_but_ids() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_call_whose_arguments_are_named_by_what_is_masked_is_denied() {
+    let judge = ScriptedJudge::answering(|asked| asked.answer("allow", &[], json!([]))).await;
+    let (policy, _folder) = policy_file("extends = \"redact\"");
+    let guardian = TestGuardian::with_judge(&judge, &policy).await;
+    for name in ["anna.berger77@example.com", "4111111111111111"] {
+        let reply = guardian.post(&tool_call("send_mail", name, &json!("x"))).await;
+        assert_eq!(reply.decision(), "deny", "{:?}", reply.json);
+        let told = reply.json.to_string();
+        assert!(told.contains("modification_refused") && !told.contains(name), "{told}");
+    }
+    let reply = guardian.post(&tool_call("send_mail", "recipient", &json!("x"))).await;
+    assert_eq!(reply.decision(), "allow", "{:?}", reply.json);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn credentials_joined_to_the_name_of_a_tool_are_told_nowhere() {
+    let prompts = Arc::new(Mutex::new(Vec::new()));
+    let kept = Arc::clone(&prompts);
+    let judge = ScriptedJudge::answering(move |asked| {
+        kept.lock().unwrap().push(format!("{}{}", asked.system, asked.user));
+        asked.answer("allow", &[], json!([]))
+    })
+    .await;
+    let guardian = TestGuardian::with_judge(&judge, "").await;
+    let keys = [
+        format!("AKIA{}", "Q3EGRZMXTA5NKWB7"),
+        format!("gh{}", "p_PYSW4eJYFcpO8dn3Ehdyf7zeRTxI7K1Iottz"),
+    ];
+    let mut told = String::new();
+    for key in &keys {
+        for tool in [format!("get_{key}"), format!("orders.get_{key}_now")] {
+            let call = tool_call(&tool, "q", &json!("x"));
+            told.push_str(&guardian.post(&call).await.json.to_string());
+        }
+    }
+    // A later step is shown with what happened before.
+    guardian.post(&user_message("When do you open?")).await;
+    let records = guardian.records(5).await;
+    told.push_str(&json!(records).to_string());
+    let prompts = prompts.lock().unwrap();
+    assert!(prompts.iter().any(|prompt| prompt.contains("get_[masked]")));
+    for key in &keys {
+        assert!(!told.contains(key), "{told}");
+        assert!(prompts.iter().all(|prompt| !prompt.contains(key)), "{prompts:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn secrets_around_a_step_stay_in_it_and_reach_no_judge() {
     let key = format!("AKIA{}", "Q3EGRZMXTA5NKWB7");
     let prompts = Arc::new(Mutex::new(Vec::new()));
