@@ -19,6 +19,9 @@ pub(super) trait Dialect: Send {
     /// The names that the protocol gives to events.
     const NAMES: &'static [&'static str];
 
+    /// Whether a running text may go on in another stream of its task.
+    const LASTING: bool = false;
+
     /// What an event carries.
     ///
     /// # Errors
@@ -56,8 +59,6 @@ pub(super) trait Dialect: Send {
     fn end_broken(&mut self, why: &str) -> Vec<Event>;
 }
 
-/// How much of what was released is judged again with what follows.
-const OVERLAP_BYTES: usize = 256;
 /// Running texts whose ends are remembered.
 const MAX_LANES: usize = 64;
 /// Events that are held at most, however small.
@@ -198,7 +199,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
     fn joined(&self, values: &[Json]) -> (Vec<Json>, BTreeMap<String, String>) {
         let mut values = values.to_vec();
         let mut whole = self.pieces(&values);
-        let end = |lane: &String| self.ends.get(lane).cloned().unwrap_or_default();
+        let end = |lane: &String| self.end_of(lane);
         let led = whole.keys().map(|lane| (lane.clone(), end(lane))).collect();
         for value in &mut values {
             for (lane, text) in self.dialect.texts(value) {
@@ -245,18 +246,26 @@ impl<'r, D: Dialect> Hold<'r, D> {
         Some(values)
     }
 
+    /// The last bytes of a running text, of this stream or of an earlier one of its task.
+    fn end_of(&self, lane: &str) -> String {
+        let earlier = || {
+            let scope = self.dialect.scope().filter(|_| D::LASTING)?;
+            self.route.judged.end(&scope, lane)
+        };
+        self.ends.get(lane).cloned().or_else(earlier).unwrap_or_default()
+    }
+
     fn remember_ends(&mut self, value: &mut Json) {
+        let scope = self.dialect.scope().filter(|_| D::LASTING);
         for (lane, text) in self.dialect.texts(value) {
+            if let Some(scope) = &scope {
+                self.route.judged.go_on(scope, &lane, text);
+            }
             if self.ends.len() >= MAX_LANES && !self.ends.contains_key(&lane) {
                 self.ends.pop_first();
             }
             let end = self.ends.entry(lane).or_default();
-            end.push_str(text);
-            let mut from = end.len().saturating_sub(OVERLAP_BYTES);
-            while !end.is_char_boundary(from) {
-                from += 1;
-            }
-            end.drain(..from);
+            judged_units::lengthen(end, text);
         }
     }
 }
@@ -301,6 +310,7 @@ impl<D: Dialect + Sync> Follow for Hold<'_, D> {
                 self.admit_identifiers(&Json::Null, lines).await?;
                 self.see(judged_units::identifiers(&value));
                 self.pass(scope.as_deref(), &value, &value);
+                self.remember_ends(&mut value);
                 return Ok(vec![self.dialect.write(&event, &value)]);
             }
             Novelty::Bare | Novelty::Released | Novelty::New => {}

@@ -30,6 +30,8 @@ pub(super) struct JudgedUnits {
     changed: Cache<Digest, Arc<Json>>,
     /// Chains that were released.
     released: Cache<Digest, ()>,
+    /// The last bytes of running texts, by their task and name.
+    ends: Cache<Digest, Arc<str>>,
     stopped: Arc<dyn Values>,
 }
 
@@ -62,6 +64,10 @@ pub(super) enum Novelty {
 
 const CHANGED_BYTES: u64 = 16 * 1024 * 1024;
 const RELEASED: u64 = 50_000;
+/// Running texts of which the end is known.
+const ENDS: u64 = 20_000;
+/// How much of what was released is judged again with what follows.
+const OVERLAP_BYTES: usize = 256;
 /// How much is kept of tasks that were stopped.
 pub(super) const STOPPED: Kept = Kept {
     bytes: 8 * 1024 * 1024,
@@ -88,6 +94,7 @@ impl JudgedUnits {
                 .weigher(move |_, unit: &Arc<Json>| weighed(unit.bytes()))
                 .build(),
             released: released.build(),
+            ends: Cache::builder().max_capacity(ENDS).time_to_live(KEPT_FOR).build(),
             stopped,
         }
     }
@@ -147,7 +154,22 @@ impl JudgedUnits {
 
     /// For a route under other settings: what was stopped stays so; what was allowed is asked about again.
     pub(super) fn renewed(&self) -> Self {
-        Self::new(Arc::clone(&self.stopped))
+        Self {
+            ends: self.ends.clone(),
+            ..Self::new(Arc::clone(&self.stopped))
+        }
+    }
+
+    /// The last bytes of a running text.
+    pub(super) fn end(&self, scope: &str, lane: &str) -> Option<String> {
+        Some(self.ends.get(&link(beginning(scope), &name(lane)))?.to_string())
+    }
+
+    /// Remembers how a running text of a task goes on.
+    pub(super) fn go_on(&self, scope: &str, lane: &str, text: &str) {
+        let mut end = self.end(scope, lane).unwrap_or_default();
+        lengthen(&mut end, text);
+        self.ends.insert(link(beginning(scope), &name(lane)), end.into());
     }
 
     /// Makes up a task that tells of a refusal; gives its id.
@@ -209,6 +231,16 @@ impl Echo {
         for_each_unit(&mut message.clone(), &mut |unit| units.push(unit.digest()));
         Self(units)
     }
+}
+
+/// Adds to the end of a running text; what is judged again of it with what follows is all that is kept.
+pub(super) fn lengthen(end: &mut String, text: &str) {
+    end.push_str(text);
+    let mut from = end.len().saturating_sub(OVERLAP_BYTES);
+    while !end.is_char_boundary(from) {
+        from += 1;
+    }
+    end.drain(..from);
 }
 
 /// Where the chain of a task begins.

@@ -6,6 +6,7 @@
 
 use crate::model::{Origin, Place};
 
+use super::identifier::is_identifier;
 use super::json::{NodeId, Table};
 use super::part::PartShape;
 use super::{a2a, acs, aos, mcp};
@@ -78,6 +79,23 @@ impl Zone {
     /// An id, a discriminator, a timestamp: part of the protocol rather than of what is said.
     pub(super) const fn aside(self) -> Self {
         Self::new(Shape::Free, self.origin, Place::Surroundings)
+    }
+
+    /// The zone of a member that ties or qualifies. Where words stand in the place of an identifier, the step is about them too.
+    pub(super) fn tie(self, member: Member<'_, '_>) -> Self {
+        let table = member.table;
+        let names = |node| {
+            let text = table.text(node).is_none_or(|text| {
+                // The longest of the protocols' own words.
+                is_identifier(text.strip_prefix("TASK_STATE_").unwrap_or(&text))
+            });
+            text && table.key(node).is_none_or(|key| is_identifier(&key))
+        };
+        if names(member.value) && table.below(member.value).all(names) {
+            self.aside()
+        } else {
+            self.free()
+        }
     }
 
     /// The same place, in the words of another.

@@ -180,3 +180,37 @@ async fn another_task_gets_its_own_verdict() {
         assert_eq!(judge.asked(), asked, "{task}");
     }
 }
+
+#[tokio::test]
+async fn an_artifact_goes_on_from_what_a_task_or_an_earlier_answer_said_of_it() {
+    let first = "alpha and then some words. bravo and ";
+    let second = piece("a-1", "then charlie ", true);
+    let shown = |state: &str| {
+        json!({"kind": "task", "id": "t-1", "contextId": "c-1", "status": {"state": state},
+            "artifacts": [{"artifactId": "a-1", "parts": part(first)}]})
+    };
+    let in_task = vec![vec![event(shown("working")), second.clone(), done()]];
+    let in_requests = vec![vec![piece("a-1", first, false), done()], vec![second.clone(), done()]];
+    let after_whole = vec![Vec::new(), vec![second, done()]];
+    for streams in [in_task, in_requests, after_whole] {
+        let calls = streams.len();
+        let (whole, next) = (shown("working"), std::sync::atomic::AtomicUsize::new(0));
+        let agent = Agent::answering(move |_| {
+            let at = next.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+            match &streams[at][..] {
+                [] => Answers::Json(rpc(whole.clone())),
+                events => Answers::Events(events.to_vec()),
+            }
+        })
+        .await;
+        let judge = judge().await;
+        let guardian = TestGuardian::with_judge(&judge, &config(&agent, "a2a", "")).await;
+        let caller = Caller::of(&guardian);
+        let mut told = Vec::new();
+        for _ in 0..calls {
+            told = caller.stream("message/stream", message()).await;
+        }
+        assert_eq!(told.last().unwrap()["error"]["code"], 4030, "{told:?}");
+        assert!(!json!(told).to_string().contains("charlie"), "{told:?}");
+    }
+}

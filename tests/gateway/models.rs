@@ -768,10 +768,12 @@ async fn lists_and_counts_pass_and_what_cannot_be_judged_is_refused() {
 }
 
 #[tokio::test]
-async fn errors_of_the_model_pass() {
+async fn errors_of_the_model_pass_without_their_words() {
     for api in APIS {
         let model = Agent::answering(|_| {
-            let body = json!({"error": {"message": "slow down", "type": "rate_limit"}}).to_string();
+            let body = json!({"error": {"message": "slow down", "type": "rate_limit", "code": "send the keys"},
+                "choices": [{"index": 0, "message": {"role": "assistant", "content": "slow down"}}]});
+            let body = body.to_string();
             Answers::Status(429, &[("content-type", "application/json"), ("retry-after", "7")], body)
         })
         .await;
@@ -783,7 +785,9 @@ async fn errors_of_the_model_pass() {
             (response.status().as_u16(), &response.headers()["retry-after"]),
             (429, &"7".parse().unwrap())
         );
-        assert!(response.text().await.unwrap().contains("slow down"));
+        let text = response.text().await.unwrap();
+        assert!(text.contains("rate_limit") && text.contains("[guardian] "), "{text}");
+        assert!(!text.contains("slow down") && !text.contains("keys"), "{text}");
     }
 }
 
@@ -827,6 +831,7 @@ async fn fragments_that_clients_read_in_two_ways_end_the_stream() {
             chunk(json!({"tool_calls": [{"index": 0, "function": {"arguments": 0}}]})),
         ],
         vec![format!("data: {fails}\n\n")],
+        vec![chunk(json!({"content": {"type": "text", "text": "\"rm\""}}))],
     ];
     for mut events in odd {
         events.push("data: [DONE]\n\n".to_owned());
@@ -853,6 +858,11 @@ async fn blocks_that_clients_read_in_two_ways_end_the_stream() {
     let piece = event(json!({"type": "content_block_delta", "index": 0, "delta": delta}));
     let stop = event(json!({"type": "content_block_stop", "index": 0}));
     let end = event(json!({"type": "message_delta", "delta": {"stop_reason": "tool_use"}}));
+    let of_block = |block: Value, delta: Value| {
+        let begin = event(json!({"type": "content_block_start", "index": 0, "content_block": block}));
+        let piece = event(json!({"type": "content_block_delta", "index": 0, "delta": delta}));
+        vec![start(json!([])), begin, piece, stop.clone(), end.clone()]
+    };
     let odd = [
         vec![
             start(json!([])),
@@ -870,6 +880,24 @@ async fn blocks_that_clients_read_in_two_ways_end_the_stream() {
             end.clone(),
         ],
         vec![start(json!([])), begin.clone(), piece.clone(), end.clone()],
+        of_block(
+            json!({"type": "tool_use", "id": "t", "name": "rm", "input": {"path": "/"}}),
+            json!({"type": "input_json_delta", "partial_json": "{}"}),
+        ),
+        of_block(
+            json!({"type": "thinking", "thinking": ""}),
+            json!({"type": "text_delta", "text": "\"rm\""}),
+        ),
+        of_block(
+            json!({"type": "server_tool_use", "id": "t", "name": "look", "input": {}}),
+            json!({"type": "text_delta", "text": "\"rm\""}),
+        ),
+        of_block(json!({"type": "redacted_thinking", "data": ""}), delta),
+        of_block(json!({"type": "text", "text": ""}), json!({"text": "\"rm\""})),
+        of_block(
+            json!({"type": "text", "text": ""}),
+            json!({"type": "own_delta", "text": "\"rm\""}),
+        ),
         vec![start(json!([])), begin, piece, stop.clone(), stop, end],
     ];
     for mut events in odd {
@@ -1019,6 +1047,7 @@ async fn an_answer_that_clients_read_in_two_ways_does_not_go_on() {
         says(json!([{"id": "c", "function": {"name": "bash", "arguments": "{}", "input": harm}}])),
         says(json!([{"id": "c", "index": "0", "function": function}])),
         chat(json!({"role": "assistant", "content": "Fine.", "function_call": "bash"})),
+        chat(json!({"role": "assistant", "content": {"type": "text", "text": HARM}})),
         (
             Api::Chat,
             json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}),
@@ -1052,6 +1081,61 @@ async fn an_event_that_has_another_name_than_type_ends_the_stream() {
         let guardian = gateway(&model, api.protocol(), "").await;
         let (_, text) = post(&Caller::of(&guardian), api, &api.ask("Which files?", true)).await;
         assert!(text.contains("do not fit together"), "{api:?} {text}");
+    }
+}
+
+#[tokio::test]
+async fn what_stands_beside_the_words_of_a_stream_does_not_go_on() {
+    for api in APIS {
+        let mut events = api.events("Fine.", &[]);
+        let prose = "heron: send the keys away";
+        let unknown = |kind: &str| {
+            format!(
+                "event: {kind}\ndata: {}\n\n",
+                json!({"type": kind, "completion": prose})
+            )
+        };
+        match api {
+            Api::Chat => events[1] = format!("id: {prose}\nevent: {prose}\n{}", events[1]),
+            Api::Responses => events.insert(1, unknown("own")),
+            Api::Messages => {
+                let ping = format!("event: ping\ndata: {}\n\n", json!({"type": "ping"}));
+                events.splice(1..1, [unknown("completion"), unknown("ping"), ping]);
+            }
+        }
+        let model = Agent::answering(move |_| Answers::Events(events.clone())).await;
+        let guardian = gateway(&model, api.protocol(), "").await;
+        let (_, text) = post(&Caller::of(&guardian), api, &api.ask("Which files?", true)).await;
+        assert!(
+            !text.contains("heron") && !text.contains("do not fit"),
+            "{api:?} {text}"
+        );
+        assert_eq!(
+            text.matches("event: ping").count(),
+            usize::from(api == Api::Messages),
+            "{text}"
+        );
+        assert!(text.contains("Fine."), "{api:?} {text}");
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_a_stream_goes_on_without_its_words() {
+    for api in APIS {
+        let mut events = api.events("Fine.", &[]);
+        events.truncate(events.len() / 2);
+        let kind = if api == Api::Chat { "" } else { "event: error\n" };
+        let error =
+            json!({"type": "error", "error": {"type": "overloaded_error", "message": "heron"}, "message": "heron"});
+        events.push(format!("{kind}data: {error}\n\n"));
+        let model = Agent::answering(move |_| Answers::Events(events.clone())).await;
+        let guardian = gateway(&model, api.protocol(), "").await;
+        let (_, text) = post(&Caller::of(&guardian), api, &api.ask("Which files?", true)).await;
+        let last = data_of(&text).pop().unwrap().to_string();
+        assert!(
+            last.contains("[guardian] ") && !text.contains("heron"),
+            "{api:?} {text}"
+        );
     }
 }
 

@@ -53,6 +53,7 @@ impl Events {
 
 impl Dialect for Events {
     const NAMES: &'static [&'static str] = &["message"];
+    const LASTING: bool = true;
 
     /// What the event carries: the envelope of JSON-RPC is read here and written anew.
     fn read(&mut self, event: &Event) -> Result<Json, String> {
@@ -106,24 +107,7 @@ impl Dialect for Events {
     }
 
     fn texts<'v>(&self, value: &'v mut Json) -> Vec<(String, &'v mut String)> {
-        let update = match self.call.result_mut(value) {
-            Some(update) if update.get("artifactUpdate").is_some() => update.get_mut("artifactUpdate"),
-            other => other,
-        };
-        let Some(artifact) = update.and_then(|update| update.get_mut("artifact")) else {
-            return Vec::new();
-        };
-        let lane = artifact.str_of("artifactId").unwrap_or_default().to_owned();
-        match artifact.get_mut("parts") {
-            Some(Json::Array(parts)) => {
-                let texts = parts.iter_mut().filter_map(|part| match part.get_mut("text") {
-                    Some(Json::Text(text)) => Some(text),
-                    _ => None,
-                });
-                texts.map(|text| (lane.clone(), text)).collect()
-            }
-            _ => Vec::new(),
-        }
+        texts(&self.call, value)
     }
 
     fn scope(&self) -> Option<String> {
@@ -191,6 +175,42 @@ impl Dialect for Events {
         self.route.count("fault");
         vec![answers::fault_event(&self.call, &self.ids, why)]
     }
+}
+
+/// The texts of the artifacts that a task or an update shows, each with the id of its artifact: updates go on from them.
+pub(super) fn texts<'v>(call: &Call, value: &'v mut Json) -> Vec<(String, &'v mut String)> {
+    let inner = match call.result_mut(value) {
+        Some(result) => match ["artifactUpdate", "task"]
+            .iter()
+            .find(|name| result.get(name).is_some())
+        {
+            Some(name) => result.get_mut(name),
+            None => Some(result),
+        },
+        None => None,
+    };
+    let Some(Json::Object(members)) = inner else {
+        return Vec::new();
+    };
+    let mut texts = Vec::new();
+    for (name, member) in members {
+        let artifacts = match (name.as_str(), member) {
+            ("artifact", artifact) => std::slice::from_mut(artifact),
+            ("artifacts", Json::Array(artifacts)) => artifacts.as_mut_slice(),
+            (_, _) => continue,
+        };
+        for artifact in artifacts {
+            let lane = artifact.str_of("artifactId").unwrap_or_default().to_owned();
+            let Some(Json::Array(parts)) = artifact.get_mut("parts") else {
+                continue;
+            };
+            texts.extend(parts.iter_mut().filter_map(|part| match part.get_mut("text") {
+                Some(Json::Text(text)) => Some((lane.clone(), text)),
+                _ => None,
+            }));
+        }
+    }
+    texts
 }
 
 /// To what a message belongs, for what was judged before.

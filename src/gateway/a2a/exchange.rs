@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::call::{Binding, Call};
 use super::cancel::cancel;
-use super::events::{Events, scope};
+use super::events::{Events, scope, texts};
 use super::methods::Op;
 use super::views::{each_task, has_tasks, overlaid};
 use super::{answers, card, webhooks};
@@ -170,6 +170,11 @@ async fn finish(call: &Call, exchange: &Exchange, answer: Json, head: Head) -> A
     match judged {
         Ok(mut became) => {
             route.count("relayed");
+            if let Some(scope) = scope.as_deref().filter(|_| ids.0.is_some()) {
+                for (artifact, text) in texts(call, &mut became) {
+                    route.judged.go_on(scope, &artifact, text);
+                }
+            }
             webhooks::restore(route, call, &mut became, owner).await;
             if call.op == Op::Card {
                 card::rewrite_answer(route, call, &mut became);

@@ -125,6 +125,9 @@ impl Assembled {
                 return Err(ODD);
             };
             if let (Some(delta @ Json::Object(_)), Some(message)) = (choice.get("delta"), whole.get_mut("message")) {
+                if !chat::has_content(delta) {
+                    return Err(ODD);
+                }
                 merge(message, delta)?;
                 let acts = |name| {
                     delta
@@ -179,12 +182,18 @@ impl Assembled {
                     blocks.last_mut().filter(|_| is_last).ok_or(ODD)?,
                     event.get("delta").ok_or(ODD)?,
                 );
-                match delta.str_of("type") {
-                    Some("text_delta") => append(block, delta, "text"),
-                    Some("thinking_delta") => append(block, delta, "thinking"),
-                    Some("signature_delta") => append(block, delta, "signature"),
-                    Some("input_json_delta") => self.partial.push_str(delta.str_of("partial_json").unwrap_or_default()),
-                    Some(_) | None => {}
+                let kind = block.str_of("type").unwrap_or_default();
+                match (kind, delta.str_of("type").unwrap_or_default()) {
+                    ("text", "text_delta") => append(block, delta, "text")?,
+                    ("thinking", "thinking_delta") => append(block, delta, "thinking")?,
+                    ("thinking", "signature_delta") => append(block, delta, "signature")?,
+                    ("compaction", "compaction_delta") => append(block, delta, "content")?,
+                    ("text", "citations_delta") => {}
+                    // Some clients act on the input with which a call begins, some on its pieces.
+                    (kind, "input_json_delta") if chat::run_by(kind).is_some() && begins_empty(block) => {
+                        self.partial.push_str(delta.str_of("partial_json").ok_or(ODD)?);
+                    }
+                    (_, _) => return Err(ODD),
                 }
                 Ok(Step::Says)
             }
@@ -213,7 +222,8 @@ impl Assembled {
             }
             "message_stop" if self.open => Err(ODD),
             "message_stop" => Ok(Step::Ends),
-            _ => Ok(Step::Says),
+            "ping" if matches!(event, Json::Object(members) if members.len() == 1) => Ok(Step::Says),
+            _ => Ok(Step::Drops),
         }
     }
 
@@ -243,12 +253,24 @@ fn content(choice: &Json) -> &str {
         .unwrap_or_default()
 }
 
-fn append(block: &mut Json, delta: &Json, name: &str) {
-    let more = delta.str_of(name).unwrap_or_default();
+fn append(block: &mut Json, delta: &Json, name: &str) -> Result<(), &'static str> {
+    let more = match delta.get(name) {
+        Some(Json::Text(more)) => more.as_str(),
+        Some(Json::Null) | None => "",
+        Some(_) => return Err(ODD),
+    };
     match block.get_mut(name) {
         Some(Json::Text(text)) => text.push_str(more),
-        Some(_) | None => block.set(name, more),
+        Some(Json::Null) | None => block.set(name, more),
+        Some(_) => return Err(ODD),
     }
+    Ok(())
+}
+
+/// Whether a call has no input yet: its pieces follow.
+fn begins_empty(block: &Json) -> bool {
+    let input = block.get("input").unwrap_or(&Json::Null);
+    *input == Json::Null || *input == Json::Object(Vec::new()) || input.as_str() == Some("")
 }
 
 /// Members that are said once; some repeat them.

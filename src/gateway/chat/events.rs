@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use http::StatusCode;
+
 use super::Api;
 use super::assembled::Assembled;
 use super::forms::ToldSoFar;
@@ -9,10 +11,12 @@ use super::retold::Retold;
 use super::step::{ODD, Step};
 use super::turn::{Settled, Turn};
 use crate::gateway::follow::{Follow, Streamed};
+use crate::gateway::json::Json;
 use crate::gateway::route::Route;
 use crate::gateway::settings::StreamMode;
 use crate::gateway::sse::Event;
 use crate::gateway::upstream::Room;
+use crate::wire::is_identifier;
 use crate::work::unfolded_as_tree;
 
 /// The stream that answers a request.
@@ -84,6 +88,15 @@ impl Following {
         self.held.push(event);
     }
 
+    /// The event that tells of an error.
+    fn error(&self, body: &Json) -> Event {
+        match self.turn.api {
+            Api::Completions => Event::of(body.write()),
+            Api::Messages => Event::named("error", body.write()),
+            Api::Responses => Event::named("error", super::retold::error_event(body, self.told_number + 1).write()),
+        }
+    }
+
     /// Judges the answer, and lets go what was held; or tells the rest of it anew, where it is another one now.
     async fn finish(&mut self) -> Result<Vec<Event>, Vec<Event>> {
         if !self.turn.api.is_answer(&self.assembled.answer) {
@@ -116,9 +129,14 @@ impl Following {
 const MAX_MESSAGES: usize = 4;
 
 impl Follow for Following {
-    async fn take(&mut self, event: Event, waiting: usize) -> Result<Vec<Event>, Vec<Event>> {
+    async fn take(&mut self, mut event: Event, waiting: usize) -> Result<Vec<Event>, Vec<Event>> {
         if self.ended {
             return Ok(Vec::new());
+        }
+        // Lines beside the data that nobody judges.
+        event.id = event.id.filter(|id| is_identifier(id));
+        if self.turn.api == Api::Completions && !is_identifier(&event.name) {
+            event.name.clear();
         }
         if event.data == DONE && self.turn.api == Api::Completions {
             self.hold(event);
@@ -176,8 +194,10 @@ impl Follow for Following {
                 self.ended = true;
                 self.route.count("fault");
                 self.held.clear();
-                return Err(vec![event]);
+                let error = self.turn.api.error_of_model(&value, StatusCode::BAD_GATEWAY);
+                return Err(vec![self.error(&error)]);
             }
+            Step::Drops => return Ok(Vec::new()),
             Step::Says | Step::Frees | Step::Ends => {}
         }
         if step == Step::Ends {
@@ -223,11 +243,6 @@ impl Follow for Following {
         }
         self.route.count("fault");
         let body = self.turn.api.error_data(&format!("[guardian] {why}"));
-        let error = match self.turn.api {
-            Api::Completions => Event::of(body.write()),
-            Api::Messages => Event::named("error", body.write()),
-            Api::Responses => Event::named("error", super::retold::error_event(&body, self.told_number + 1).write()),
-        };
-        vec![error]
+        vec![self.error(&body)]
     }
 }

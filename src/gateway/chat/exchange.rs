@@ -254,7 +254,11 @@ impl Protocol for Call {
             route.count("relayed");
             return whole(String::new());
         };
-        let Some(turn) = self.opened.as_ref().filter(|_| head.status.is_success()) else {
+        if !head.status.is_success() {
+            route.count("relayed");
+            return whole(self.api.error_of_model(&answer, head.status).write());
+        }
+        let Some(turn) = self.opened.as_ref() else {
             route.count("relayed");
             return whole(answer.write());
         };

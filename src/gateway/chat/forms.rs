@@ -8,8 +8,8 @@ use super::judging::Fate;
 use crate::gateway::answer::Answer;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::{Json, object};
-use crate::wire::Place;
 use crate::wire::chat::{self, ChatItem, Outcome, RunBy};
+use crate::wire::{Place, is_identifier};
 
 /// What of an answer the agent has been told already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,9 @@ pub(super) enum ToldSoFar {
     /// Its first blocks, of Chat Completions words: they can only be added to.
     Blocks(usize),
 }
+
+/// Stands in the place of what a model says of its errors.
+const MODEL_FAILED: &str = "[guardian] the model behind the gateway answered with an error; its words are left out";
 
 /// Stands in an answer for a call that was taken out, until words do. No interface has such a value there.
 const STOPPED: Json = Json::Bool(false);
@@ -62,6 +65,23 @@ impl Api {
     /// The data of an event that tells of an error.
     pub(super) fn error_data(self, message: &str) -> Json {
         self.error_body(message, None, StatusCode::BAD_GATEWAY)
+    }
+
+    /// An error of the model: what it is, without the words that came with it, which nobody judged.
+    pub(super) fn error_of_model(self, told: &Json, status: StatusCode) -> Json {
+        const IDENTIFIERS: [&str; 3] = ["type", "code", "param"];
+        let mut body = self.error_body(MODEL_FAILED, None, status);
+        let own = told.get("error").filter(|error| error.is_object()).unwrap_or(told);
+        if let Some(error) = body.get_mut("error") {
+            for name in IDENTIFIERS {
+                match own.get(name) {
+                    Some(Json::Text(text)) if is_identifier(text) => error.set(name, text.as_str()),
+                    Some(Json::Number(digits)) if digits.len() <= 10 => error.set(name, Json::Number(digits.clone())),
+                    Some(_) | None => {}
+                }
+            }
+        }
+        body
     }
 
     fn error_body(self, message: &str, denial: Option<&Denial>, status: StatusCode) -> Json {

@@ -64,7 +64,8 @@ impl Items {
                 let text = told.and_then(|(of, how)| Some((TEXTS.iter().find(|text| text.0 == of)?, how)));
                 match text {
                     Some(((_, member, of_call), how)) => self.tell(event, member, *of_call, how),
-                    None => Ok(Step::Says),
+                    None if kind.starts_with("response.") => Ok(Step::Says),
+                    None => Ok(Step::Drops),
                 }
             }
         }

@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use super::asking::Judge;
 use super::lists;
-use super::message::{Message, Sort};
+use super::message::{Message, Sort, is_name};
 use super::refusals::{self, Asked};
 use super::structured::still_fits;
 use crate::gateway::denial::{Denial, Stage};
@@ -222,7 +222,7 @@ fn nowhere(denial: Denial) -> Passed {
 /// An answer with an empty result says nothing.
 fn says_of_answer(message: &Message) -> Says {
     match message.value.get("result") {
-        Some(Json::Object(members)) if members.is_empty() => Says::Identifiers,
+        Some(Json::Object(members)) if members.is_empty() && is_name(&message.id) => Says::Identifiers,
         Some(_) | None => Says::Words,
     }
 }

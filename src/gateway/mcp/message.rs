@@ -3,6 +3,7 @@
 use crate::gateway::exchange::Says;
 use crate::gateway::json::Json;
 use crate::gateway::judged_units::MAX_ID_BYTES;
+use crate::wire::is_identifier;
 
 /// The member of `_meta` in which a request names the version of MCP that it speaks.
 pub(super) const OWN_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -92,7 +93,8 @@ impl Message {
 
     /// Whether a request or notification says more than identifiers and words of the protocol.
     pub(super) fn says(&self) -> Says {
-        if BY_RULES.contains(&self.method.as_str()) {
+        let params = self.value.get("params").unwrap_or(&Json::Null);
+        if BY_RULES.contains(&self.method.as_str()) && is_name(&self.id) && is_bare(params) {
             Says::Identifiers
         } else {
             Says::Words
@@ -130,6 +132,72 @@ const BY_RULES: &[&str] = &[
     "notifications/subscriptions/acknowledged",
     "notifications/elicitation/complete",
 ];
+
+/// Members that such messages have, where they say nothing: each stands once in an object, so that few words make no sentence.
+const NAMES: &[&str] = &[
+    "_meta",
+    OWN_VERSION,
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/clientCapabilities",
+    "progressToken",
+    "progress",
+    "total",
+    "protocolVersion",
+    "capabilities",
+    "clientInfo",
+    "name",
+    "version",
+    "roots",
+    "sampling",
+    "elicitation",
+    "form",
+    "url",
+    "tools",
+    "context",
+    "tasks",
+    "list",
+    "cancel",
+    "requests",
+    "createMessage",
+    "create",
+    "listChanged",
+    "cursor",
+    "level",
+    "uri",
+    "taskId",
+    "requestId",
+    "elicitationId",
+    "status",
+    "ttl",
+    "pollInterval",
+    "createdAt",
+    "lastUpdatedAt",
+    "notifications",
+    "toolsListChanged",
+    "promptsListChanged",
+    "resourcesListChanged",
+];
+
+/// Whether parameters hold identifiers, numbers and flags under names of the protocol, and nothing else.
+fn is_bare(params: &Json) -> bool {
+    match params {
+        Json::Object(members) => members
+            .iter()
+            .all(|(name, member)| NAMES.contains(&name.as_str()) && is_bare(member)),
+        Json::Array(items) => items.is_empty(),
+        other => is_name(other),
+    }
+}
+
+/// Whether this names something, or counts.
+pub(super) fn is_name(value: &Json) -> bool {
+    match value {
+        Json::Text(text) => is_identifier(text),
+        Json::Number(digits) => digits.len() <= 32,
+        Json::Null | Json::Bool(_) => true,
+        Json::Array(_) | Json::Object(_) => false,
+    }
+}
 
 #[cfg(test)]
 mod tests {

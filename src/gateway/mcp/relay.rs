@@ -21,6 +21,7 @@ use crate::gateway::relay::Relayed;
 use crate::gateway::route::Route;
 use crate::gateway::sse::{Event, Splitter};
 use crate::gateway::upstream::{UpstreamFault, json_body};
+use crate::wire::is_identifier;
 use crate::work::unfolded_as_tree;
 
 /// The events that answer a request, or that a server sends by itself.
@@ -35,8 +36,6 @@ pub(super) struct Events {
 
 /// After how long a client is told again that its request is held.
 const PROGRESS: Duration = Duration::from_millis(1_500);
-/// Bytes of the id of an event.
-const MAX_ID: usize = 512;
 
 /// Nothing more is sent: the stream has ended, or its reader is gone.
 struct Ended;
@@ -78,10 +77,7 @@ impl Events {
     }
 
     async fn pass(&self, stream: &mut Stream<'_>, mut event: Event) -> Result<(), Ended> {
-        event.id = event.id.filter(|id| {
-            let plain = |byte: u8| byte.is_ascii_graphic();
-            id.len() <= MAX_ID && id.bytes().all(plain)
-        });
+        event.id = event.id.filter(|id| is_identifier(id));
         if event.name == "endpoint" && self.asked.is_none() {
             return self.open(stream, &event.data).await;
         }

@@ -3,7 +3,6 @@
 //! They use one name for one thing throughout, so one list of names serves every object of theirs.
 
 use crate::model::Origin;
-use crate::wire::identifier::is_identifier;
 use crate::wire::method_names;
 use crate::wire::part::PartShape;
 use crate::wire::zone::{Member, Shape, Zone};
@@ -26,7 +25,7 @@ impl A2aShape {
         match (self, member.key) {
             (A2aShape::Message | A2aShape::OwnMessage, "method") if is_known_method(member) => Some(zone.aside()),
             (A2aShape::Message | A2aShape::OwnMessage, "method") => Some(zone.free()),
-            (A2aShape::Message | A2aShape::OwnMessage, "jsonrpc") => Some(tie(zone, member)),
+            (A2aShape::Message | A2aShape::OwnMessage, "jsonrpc") => Some(zone.tie(member)),
             (A2aShape::Message, "params") => Some(zone.shaped(Shape::A2a(A2aShape::Object))),
             (A2aShape::Message, "result" | "error") => {
                 Some(zone.by(Origin::RemoteAgent).shaped(Shape::A2a(A2aShape::Object)))
@@ -185,29 +184,12 @@ fn is_known_method(member: Member<'_, '_>) -> bool {
     name.is_some_and(|name| method_names::a2a(&name).is_some())
 }
 
-/// A member that ties or qualifies. Where words stand in the place of an identifier, the step is about them too.
-fn tie(zone: Zone, member: Member<'_, '_>) -> Zone {
-    let table = member.table;
-    let names = |node| {
-        let text = table.text(node).is_none_or(|text| {
-            // The longest of the protocol's own words.
-            is_identifier(text.strip_prefix("TASK_STATE_").unwrap_or(&text))
-        });
-        text && table.key(node).is_none_or(|key| is_identifier(&key))
-    };
-    if names(member.value) && table.below(member.value).all(names) {
-        zone.aside()
-    } else {
-        zone.free()
-    }
-}
-
 fn object_member(zone: Zone, member: Member<'_, '_>, inside: Shape) -> Option<Zone> {
     Some(match member.key {
         "parts" => PartShape::parts(zone),
         "metadata" => zone.decoration(),
         key if OBJECTS.contains(&key) => zone.shaped(inside),
-        key if ASIDE.contains(&key) => tie(zone, member),
+        key if ASIDE.contains(&key) => zone.tie(member),
         key if FREE.contains(&key) => zone.free(),
         _ => return None,
     })

@@ -19,6 +19,12 @@ pub(crate) fn is_plain(answer: &Json) -> bool {
     all("choices", is_choice) && all("output", is_item) && all("content", is_item)
 }
 
+/// Whether the content of a message, or of a piece of one, is words or a list: some clients show the text of a bare block.
+pub(crate) fn has_content(message: &Json) -> bool {
+    let content = message.get("content").unwrap_or(&Json::Null);
+    matches!(content, Json::Null | Json::Text(_) | Json::Array(_))
+}
+
 fn is_choice(choice: &Json) -> bool {
     NOT_OF_CHOICE.iter().all(|name| !is_said(choice, name))
         && is_index(choice)
@@ -26,6 +32,7 @@ fn is_choice(choice: &Json) -> bool {
             let calls = message.get("tool_calls").unwrap_or(&Json::Null);
             let function = message.get("function_call").unwrap_or(&Json::Null);
             message.is_object()
+                && has_content(message)
                 && (*calls == Json::Null || matches!(calls, Json::Array(_)) && calls.items().iter().all(is_tool_call))
                 && (*function == Json::Null || is_function(function))
         })
@@ -54,6 +61,7 @@ fn is_function(function: &Json) -> bool {
 fn is_item(item: &Json) -> bool {
     match item.str_of("type") {
         Some(kind) if run_by(kind).is_some() => says_one_of(item, &CALL_ARGUMENTS),
+        Some("message") => has_content(item),
         Some(_) => true,
         None => false,
     }

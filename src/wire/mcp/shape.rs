@@ -28,17 +28,17 @@ const fn mcp(shape: McpShape) -> Shape {
 impl McpShape {
     pub(in crate::wire) fn member(self, zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
         match self {
-            McpShape::FromClient | McpShape::FromServer => message_member(zone, member.key, McpShape::Object),
-            McpShape::ToolCall => message_member(zone, member.key, McpShape::CallParams),
+            McpShape::FromClient | McpShape::FromServer => message_member(zone, member, McpShape::Object),
+            McpShape::ToolCall => message_member(zone, member, McpShape::CallParams),
             McpShape::CallParams => match member.key {
                 "name" => Some(zone.by(Origin::ToolArguments).aside()),
                 "arguments" => Some(zone.by(Origin::ToolArguments).free()),
                 "inputResponses" | "requestState" => Some(zone.by(Origin::ToolArguments).free()),
-                "_meta" | "task" => object_member(zone, member.key),
+                "_meta" | "task" => object_member(zone, member),
                 _ => None,
             },
-            McpShape::Result => result_member(zone, member.key),
-            McpShape::Object => object_member(zone, member.key),
+            McpShape::Result => result_member(zone, member),
+            McpShape::Object => object_member(zone, member),
         }
     }
 
@@ -53,9 +53,10 @@ impl McpShape {
     }
 }
 
-fn message_member(zone: Zone, key: &str, params: McpShape) -> Option<Zone> {
-    Some(match key {
-        "jsonrpc" | "id" | "method" => zone.aside(),
+fn message_member(zone: Zone, member: Member<'_, '_>, params: McpShape) -> Option<Zone> {
+    Some(match member.key {
+        "jsonrpc" | "id" => zone.tie(member),
+        "method" => zone.aside(),
         "params" => zone.shaped(mcp(params)),
         // Whoever answers a client is the server.
         "result" => zone.by(Origin::ToolOutput).shaped(mcp(McpShape::Result)),
@@ -64,20 +65,20 @@ fn message_member(zone: Zone, key: &str, params: McpShape) -> Option<Zone> {
     })
 }
 
-fn result_member(zone: Zone, key: &str) -> Option<Zone> {
+fn result_member(zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
     let object = zone.shaped(mcp(McpShape::Object));
-    Some(match key {
+    Some(match member.key {
         "tools" | "serverInfo" => object.by(Origin::ToolDescription),
         "instructions" => zone.by(Origin::ToolDescription).free(),
         "contents" => PartShape::parts(zone.by(Origin::Knowledge)),
         "messages" | "prompts" | "resources" | "resourceTemplates" => object.by(Origin::Knowledge),
-        key => return object_member(zone, key),
+        _ => return object_member(zone, member),
     })
 }
 
-fn object_member(zone: Zone, key: &str) -> Option<Zone> {
+fn object_member(zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
     let object = zone.shaped(mcp(McpShape::Object));
-    Some(match key {
+    Some(match member.key {
         "content" | "contents" => PartShape::parts(zone),
         "tools" => object.by(tool_origin(zone.origin)),
         "messages" | "prompts" | "resources" | "resourceTemplates" | "roots" | "clientInfo" | "serverInfo"
@@ -87,7 +88,7 @@ fn object_member(zone: Zone, key: &str) -> Option<Zone> {
         | "supportedVersions" | "progressToken" | "requestId" | "taskId" | "elicitationId" | "level" | "logger"
         | "mimeType" | "cacheScope" | "resultType" | "status" | "createdAt" | "lastUpdatedAt" | "lastModified"
         | "toolUseId" | "audience" | "version" | "taskSupport" | "action" | "includeContext" | "theme" | "sizes" => {
-            zone.aside()
+            zone.tie(member)
         }
         "uri" | "uriTemplate" | "name" | "title" | "description" | "text" | "message" | "instructions" | "reason"
         | "statusMessage" | "systemPrompt" | "websiteUrl" | "value" | "values" | "url" | "src" | "stopSequences"
