@@ -88,6 +88,14 @@ impl Following {
         self.held.push(event);
     }
 
+    /// Leaves out words on the lines beside the data, which nobody judges.
+    fn keep_identifiers(&self, event: &mut Event) {
+        event.id = event.id.take().filter(|id| is_identifier(id));
+        if self.turn.api == Api::Completions && !is_identifier(&event.name) {
+            event.name.clear();
+        }
+    }
+
     /// The event that tells of an error.
     fn error(&self, body: &Json) -> Event {
         match self.turn.api {
@@ -133,17 +141,10 @@ impl Follow for Following {
         if self.ended {
             return Ok(Vec::new());
         }
-        // Lines beside the data that nobody judges.
-        event.id = event.id.filter(|id| is_identifier(id));
-        if self.turn.api == Api::Completions && !is_identifier(&event.name) {
-            event.name.clear();
-        }
+        self.keep_identifiers(&mut event);
         if event.data == DONE && self.turn.api == Api::Completions {
             self.hold(event);
-            return match self.assembled.is_whole() {
-                true => self.finish().await,
-                false => Err(self.broken(BROKE_OFF)),
-            };
+            return self.release().await;
         }
         let bytes = unfolded_as_tree(event.data.as_bytes());
         self.taken += event.data.len();
