@@ -77,7 +77,7 @@ pub struct OpinionLines {
     /// The version of the scorer's model.
     pub model: String,
     /// Why the step was not allowed for so low a probability: `bound`, `surroundings`, `unknown_words`, `unknown_run`, `signs`,
-    /// `encoded`, `address`, `command`, `diluted`.
+    /// `encoded`, `address`, `command`, `order`, `diluted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unread: Option<&'static str>,
     /// What moved it most.

@@ -21,6 +21,8 @@ pub(super) struct Masks {
     pub(super) reader: Concepts,
     /// Words that begin an order.
     pub(super) verb: Concepts,
+    /// Polite words.
+    pub(super) courtesy: Concepts,
 }
 
 /// The names of the concepts of [`Masks::doing`].
@@ -41,6 +43,8 @@ const DOING: &[&str] = &[
 const READER: &[&str] = &["you", "agent"];
 /// That of [`Masks::verb`].
 const VERB: &[&str] = &["verb"];
+/// That of [`Masks::courtesy`].
+const COURTESY: &[&str] = &["courtesy"];
 
 impl Masks {
     fn of(lexicon: &Lexicon) -> Self {
@@ -54,6 +58,7 @@ impl Masks {
             doing: set(DOING),
             reader: set(READER),
             verb: set(VERB),
+            courtesy: set(COURTESY),
         }
     }
 }

@@ -7,7 +7,8 @@
 //!   one who speaks in the step, or a stranger, said it;
 //! - words that the model does not know, runs of letters that are no words, and signs that stand for letters were not read;
 //! - in what a user says and in what comes from outside, the model knows nothing of an address or a piece of a command but
-//!   its kind.
+//!   its kind;
+//! - in what comes from outside, a sentence that begins as an order may be meant for the agent, however harmless its words are.
 
 use crate::model::named_enum;
 use std::collections::HashSet;
@@ -15,6 +16,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::lexicon::MASKS;
 use super::step_context::{Passage, StepContext, Token};
 use super::voice::{StepRole, Voice};
 use super::words::{self, ReadTo, Shape};
@@ -39,6 +41,8 @@ named_enum! {
         Address = "address",
         /// It holds a piece of a command.
         Command = "command",
+        /// It comes from outside, and one of its sentences begins as an order.
+        Order = "order",
         /// A harmful text with a few harmless words in it could score as low.
         Diluted = "diluted",
     }
@@ -89,33 +93,44 @@ impl StepContext<'_> {
             let signs = || passage.own.then(|| signs(text)).flatten();
             let in_part = || (heard && is_read_in_part(text, &passage.words)).then_some(Unread::Words);
             let inside = || heard.then(|| technical(text, &passage.words)).flatten();
+            let outside = heard && passage.voice == Voice::Outside;
+            let ordered = || (outside && orders(&passage.words)).then_some(Unread::Order);
             unknown_words(passage)
                 .filter(counts)
                 .or_else(|| signs().filter(counts))
                 .or_else(|| in_part().filter(counts))
                 .or_else(|| inside().filter(counts))
+                .or_else(|| ordered().filter(counts))
         })
     }
 }
 
-/// Whether numbers in a row are the codes of letters.
+/// Returns `true` if a sentence begins with a word that begins orders, or with one after a polite word.
+fn orders(words: &[Token]) -> bool {
+    let mut polite = false;
+    words.iter().any(|word| {
+        let begins = word.first || polite;
+        polite = begins && word.concepts & MASKS.courtesy != 0;
+        begins && word.concepts & MASKS.verb != 0
+    })
+}
+
+/// Returns `true` if numbers in a row are the codes of a text of which at least half is letters.
 fn spells(step: &Step) -> bool {
-    let is_letter = |number: u8| matches!(number, b' ' | b'A'..=b'Z' | b'a'..=b'z');
     step.data.iter().any(|data| {
-        let mut row = 0;
+        let (mut row, mut letters) = (0, 0);
         let values = data.json.split([',', '[', ']', '{', '}', ':']);
         // A string beside a number is a name.
-        let numbers = values.filter(|value| !value.is_empty() && !value.starts_with('"'));
-        numbers
-            .map(|number| {
-                row = if number.parse().is_ok_and(is_letter) {
-                    row + 1
-                } else {
-                    0
-                };
-                row
-            })
-            .any(|row| row >= SPELLED)
+        let mut numbers = values.filter(|value| !value.is_empty() && !value.starts_with('"'));
+        numbers.any(|number| {
+            (row, letters) = match number.parse::<u8>() {
+                Ok(code) if code == b'\n' || code == b' ' || code.is_ascii_graphic() => {
+                    (row + 1, letters + usize::from(code.is_ascii_alphabetic()))
+                }
+                Ok(_) | Err(_) => (0, 0),
+            };
+            row >= SPELLED && letters * 2 >= row
+        })
     })
 }
 

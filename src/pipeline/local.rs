@@ -66,7 +66,7 @@ impl Examiner {
         };
         let counts = |unread: &Unread| match (everyday, unread) {
             (true, unread) => !ordinary.unread.matches(unread.as_str()),
-            (false, Unread::Address | Unread::Command) => !ordinary.technical,
+            (false, Unread::Address | Unread::Command | Unread::Order) => !ordinary.technical,
             (false, _) => true,
         };
         let allow_below = match may_allow {

@@ -2,7 +2,7 @@
 
 use super::tools;
 use super::{Call, ChatItem, Log, Message, Outcome, Part, RunBy, Speaker};
-use crate::wire::{Json, Place};
+use crate::wire::{Json, Place, file};
 
 /// Members under which a log holds another one, before and after its own messages.
 const BEFORE: [&str; 2] = ["request", "body"];
@@ -437,15 +437,19 @@ fn parsed(arguments: &Json) -> Json {
     }
 }
 
-/// Data without what nobody can read in it: the bytes of files, encrypted contents.
+/// Returns data without the bytes of files that are no text and without encrypted contents.
 fn without_bytes(value: &Json) -> Json {
     match value {
         Json::Object(members) => {
+            let is_text = value.str_of("type") == Some("text");
+            let media_type = value.str_of("media_type").or_else(|| value.str_of("mime_type"));
             let is_bytes = |name: &str, member: &Json| {
                 let holds_bytes = matches!(name, "data" | "file_data" | "encrypted_content" | "signature");
-                member
-                    .as_str()
-                    .is_some_and(|text| is_inline_file(text) || (holds_bytes && is_base64(text)))
+                let encoded = member.as_str().filter(|_| !is_text).and_then(|text| {
+                    let inline = inline_file(text);
+                    inline.or_else(|| (holds_bytes && is_base64(text)).then_some((media_type, text)))
+                });
+                encoded.is_some_and(|(media_type, text)| matches!(file::read(text, media_type), file::Reading::Opaque))
             };
             let kept = members.iter().filter(|(name, member)| !is_bytes(name, member));
             Json::Object(
@@ -463,10 +467,10 @@ fn is_base64(text: &str) -> bool {
     text.len() > 64 && text.bytes().all(is_digit)
 }
 
-/// A `data:` URL in base64.
-fn is_inline_file(text: &str) -> bool {
-    let parts = text.strip_prefix("data:").and_then(|text| text.split_once(";base64,"));
-    parts.is_some_and(|(kind, bytes)| kind.len() < 100 && !kind.contains(' ') && is_base64(bytes))
+/// Returns the media type and the base64 of a `data:` URL.
+fn inline_file(text: &str) -> Option<(Option<&str>, &str)> {
+    let (kind, bytes) = text.strip_prefix("data:")?.split_once(";base64,")?;
+    (kind.len() < 100 && !kind.contains(' ') && is_base64(bytes)).then_some((Some(kind), bytes))
 }
 
 /// The texts of a content, in any of the forms that the interfaces have.
