@@ -438,7 +438,7 @@ fn parsed(arguments: &Json) -> Json {
 }
 
 /// Returns data without the bytes of files that are no text and without encrypted contents.
-fn without_bytes(value: &Json) -> Json {
+pub(super) fn without_bytes(value: &Json) -> Json {
     match value {
         Json::Object(members) => {
             let is_text = value.str_of("type") == Some("text");

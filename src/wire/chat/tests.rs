@@ -1,5 +1,6 @@
 use serde_json::json;
 
+use super::read::without_bytes;
 use super::*;
 use crate::wire::decode_step;
 
