@@ -42,14 +42,12 @@ impl Examiner {
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let is_bounded = thresholds.allow_below.is_some();
         let head = scorer.model.head(StepRole::of(step.kind));
-        let may_allow = match beside {
-            Beside::ModelFirst => MayAllow::No,
-            Beside::Model | Beside::Nobody => MayAllow::of(step, findings, coverage, policy),
-        };
         let usual = Usual::of(step, findings, policy);
-        let may_allow = match usual {
-            Usual::Special => MayAllow::No,
-            Usual::Everyday | Usual::Unknown => may_allow,
+        let may_allow = match (beside, usual) {
+            (Beside::ModelFirst, _) | (_, Usual::Special) => MayAllow::No,
+            (Beside::Model | Beside::Nobody, Usual::Everyday | Usual::Unknown) => {
+                MayAllow::of(step, findings, coverage, policy)
+            }
         };
         let ordinary = &policy.everyday;
         let everyday = may_allow == MayAllow::Yes && usual == Usual::Everyday;
