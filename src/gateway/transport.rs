@@ -151,12 +151,6 @@ fn session_id(text: &str) -> Option<String> {
     (!text.is_empty() && text.chars().all(plain)).then(|| text.to_owned())
 }
 
-/// An identifier, or 26 random letters and digits in base 32, in which there may be words by chance.
-fn is_session_id(text: &str) -> bool {
-    let is_base32 = text.len() == 26 && text.bytes().all(|c| matches!(c, b'A'..=b'Z' | b'2'..=b'7'));
-    !text.is_empty() && (is_base32 || is_identifier(text))
-}
-
 /// A date, as versions of MCP are named.
 fn date(text: &str) -> Option<String> {
     let fits = text.len() == 10 && text.chars().all(|c| c.is_ascii_digit() || c == '-');
@@ -243,11 +237,11 @@ pub(super) fn answer_headers(headers: &HeaderMap, asked: &HeaderMap, with_challe
     if let Some(spoken) = text("a2a-version").and_then(version) {
         keep("a2a-version", spoken);
     }
-    if let Some(id) = text(SESSION_ID) {
-        match is_session_id(id) {
-            true => keep(SESSION_ID, id.to_owned()),
-            false => tracing::warn!("an MCP server named a session with words, or at length: the name is left out"),
-        }
+    if let Some(id) = text(SESSION_ID)
+        .filter(|id| id.len() <= MAX_HEADER)
+        .and_then(session_id)
+    {
+        keep(SESSION_ID, id);
     }
     for name in EXTENSIONS {
         // An agent tells which of those that it was asked for are in use.
