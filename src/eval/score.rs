@@ -6,8 +6,8 @@ use std::ops::{AddAssign, Deref};
 use serde::{Deserialize, Serialize};
 
 use super::curve::Curve;
-use super::report::{Survival, Surviving};
 use super::statistics::{Rate, Weighed, bootstrap};
+use super::survival::{Survival, Surviving};
 use super::{EvalError, Outcome};
 
 /// The seed of bootstraps: the same outcomes have the same intervals.

@@ -7,7 +7,6 @@ mod html;
 mod junit;
 mod markdown;
 mod plot;
-mod survival;
 mod table;
 
 use std::borrow::Borrow;
@@ -20,8 +19,6 @@ use super::{EvalError, History, Outcome, RunLog, Scores, statistics};
 
 pub use junit::checks_as_junit;
 pub use markdown::checks_as_markdown;
-pub(super) use survival::Surviving;
-pub use survival::{Kept, Pair, Survival};
 pub(super) use table::{percent, with_interval};
 
 /// The report of a run: its outcomes are in memory (`Vec<Outcome>`), or in the log of the run ([`RunLog`]).

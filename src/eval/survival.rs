@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::eval::Outcome;
-use crate::eval::mutate::MARK;
-use crate::eval::statistics::Rate;
+use super::Outcome;
+use super::mutate::MARK;
+use super::statistics::Rate;
 use crate::model::Decision;
 
 /// What became of the mutants in a report.
@@ -65,7 +65,7 @@ impl Kept {
 
 /// What becomes of mutants, case by case.
 #[derive(Default)]
-pub(in crate::eval) struct Surviving {
+pub(super) struct Surviving {
     /// What was decided about cases that are right and no mutants, by the digests of their ids.
     originals: HashMap<[u8; 16], Decision>,
     survival: Survival,
@@ -73,7 +73,7 @@ pub(in crate::eval) struct Surviving {
 
 impl Surviving {
     /// Adds a case. A mutant counts where its original came before it.
-    pub(in crate::eval) fn add(&mut self, outcome: &Outcome) {
+    pub(super) fn add(&mut self, outcome: &Outcome) {
         let digest = |id: &str| {
             let digest = blake3::hash(id.as_bytes());
             digest.as_bytes().first_chunk().copied().unwrap_or_default()
@@ -104,7 +104,7 @@ impl Surviving {
     }
 
     /// What became of them; `None` where there is no mutant whose original is right.
-    pub(in crate::eval) fn survival(self) -> Option<Survival> {
+    pub(super) fn survival(self) -> Option<Survival> {
         (self.survival.all != Kept::default()).then_some(self.survival)
     }
 }
