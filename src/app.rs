@@ -1,6 +1,7 @@
 //! The composition root: settings in, a guardian and its keys out. The only place that knows every component.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::{Arc, LazyLock};
 
@@ -102,6 +103,7 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
                 prompts: first.prompts.clone(),
                 policy: PolicyChoice::Profile((*name).to_owned()),
                 allowance: first.allowance,
+                weight: first.weight,
                 local_judge: first.local_judge,
                 learns: false,
                 mode: first.mode,
@@ -145,6 +147,7 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
             prompts: None,
             policy: PolicyChoice::Profile("default".to_owned()),
             allowance: limit::Allowance::default(),
+            weight: NonZeroU32::MIN,
             local_judge: local::Mode::Off,
             learns: false,
             mode: Enforcement::Enforce,
@@ -302,6 +305,7 @@ fn organisation(
         policy,
         prompts,
         allowance: settings.allowance,
+        weight: settings.weight,
         local_judge: settings.local_judge,
         learns: settings.learns,
         enforcement: settings.mode,

@@ -1,4 +1,8 @@
-//! A model that allows everything at once, behind an OpenAI-compatible endpoint.
+//! A model that allows everything, behind an OpenAI-compatible endpoint.
+
+#![allow(dead_code, reason = "each benchmark takes what it needs")]
+
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -7,6 +11,11 @@ use serde_json::{Value, json};
 
 /// Starts the endpoint on a thread of its own and gives its base URL.
 pub(crate) fn allowing() -> String {
+    allowing_after(Duration::ZERO)
+}
+
+/// As [`allowing`], of a model that takes so long.
+pub(crate) fn allowing_after(time: Duration) -> String {
     let (told, address) = std::sync::mpsc::channel();
     std::thread::spawn(move || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -16,7 +25,10 @@ pub(crate) fn allowing() -> String {
             let router = Router::new()
                 .route(
                     "/v1/chat/completions",
-                    post(|body: Bytes| async move { completion(&body) }),
+                    post(move |body: Bytes| async move {
+                        tokio::time::sleep(time).await;
+                        completion(&body)
+                    }),
                 )
                 .layer(axum::extract::DefaultBodyLimit::disable());
             axum::serve(listener, router).await

@@ -59,11 +59,21 @@ impl Served {
     }
 
     pub(crate) fn connect(&self) -> Client {
+        self.connect_with(String::new())
+    }
+
+    /// A connection of whoever has this key.
+    pub(crate) fn connect_as(&self, key: &str) -> Client {
+        self.connect_with(format!("x-api-key: {key}\r\n"))
+    }
+
+    fn connect_with(&self, credential: String) -> Client {
         let stream = TcpStream::connect(self.address).expect("a connection");
         stream.set_nodelay(true).expect("a connection");
         Client {
             stream,
             address: self.address,
+            credential,
         }
     }
 
@@ -108,14 +118,17 @@ impl Drop for Served {
 pub(crate) struct Client {
     stream: TcpStream,
     address: SocketAddr,
+    /// A line of the head, or nothing.
+    credential: String,
 }
 
 impl Client {
     /// The status and the body of an answer.
     pub(crate) fn post(&mut self, body: &[u8]) -> (u16, Vec<u8>) {
         let head = format!(
-            "POST / HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            "POST / HTTP/1.1\r\nhost: {}\r\n{}content-type: application/json\r\ncontent-length: {}\r\n\r\n",
             self.address,
+            self.credential,
             body.len()
         );
         self.send(&[head.as_bytes(), body].concat())

@@ -157,6 +157,7 @@ fn judging() -> Vec<(&'static str, Constraint)> {
         ("organisations.calls_per_minute", Positive),
         ("organisations.tokens_per_minute", Positive),
         ("organisations.spend_per_day", Between(0, 1_000_000_000_000)),
+        ("organisations.weight", Between(1, 1_000)),
     ]
 }
 

@@ -304,6 +304,7 @@ pub(super) struct OrganisationSection {
     pub(super) calls_per_minute: Option<u32>,
     pub(super) tokens_per_minute: Option<u64>,
     pub(super) spend_per_day: Option<f64>,
+    pub(super) weight: Option<u32>,
 }
 
 /// A key of an organisation, with what it may be used for.

@@ -6,7 +6,6 @@ use super::file::{CanarySection, JudgeSection};
 use super::settings::Reader;
 use super::{ConfigError, bounds};
 use crate::model::Posture;
-use crate::work::Share;
 use crate::{judge, pipeline, prompt, selftest};
 
 impl Reader<'_> {
@@ -60,11 +59,7 @@ impl Reader<'_> {
         given.map_or(pipeline::Settings::default().timeout, Duration::from_millis)
     }
 
-    pub(super) fn pipeline(
-        &self,
-        section: Option<&JudgeSection>,
-        share: Share,
-    ) -> Result<pipeline::Settings, ConfigError> {
+    pub(super) fn pipeline(&self, section: Option<&JudgeSection>) -> Result<pipeline::Settings, ConfigError> {
         let on_failure = section.and_then(|section| section.on_failure.as_deref());
         let at_once = section.and_then(|section| section.max_in_flight);
         Ok(pipeline::Settings {
@@ -73,7 +68,6 @@ impl Reader<'_> {
                 .named("judge.on_failure", on_failure, bounds::POSTURES)?
                 .unwrap_or(Posture::Deny),
             judged_at_once: at_once.unwrap_or(pipeline::Settings::default().judged_at_once),
-            share,
             ..pipeline::Settings::default()
         })
     }

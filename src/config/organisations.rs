@@ -1,5 +1,6 @@
 //! The organisations: keys, prompts, policy and limits of each.
 
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
@@ -28,6 +29,7 @@ impl Reader<'_> {
                 prompts,
                 policy,
                 allowance: self.allowance(&file.limits, None),
+                weight: NonZeroU32::MIN,
                 local_judge: self.local_mode(&file.local_judge, None)?,
                 learns: file.learning.enabled.unwrap_or(false),
                 mode: self.mode("mode", file.mode.as_deref())?.unwrap_or(Enforcement::Enforce),
@@ -96,6 +98,7 @@ impl Reader<'_> {
                 .as_deref()
                 .map_or_else(|| policy.clone(), |p| self.policy(p)),
             allowance: limit::Allowance::default(),
+            weight: section.weight.and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN),
             local_judge: local::Mode::default(),
             learns: false,
             mode: Enforcement::Enforce,

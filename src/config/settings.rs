@@ -1,11 +1,11 @@
 //! The file and the environment, checked, as the settings of each component.
 
 use std::cell::RefCell;
+use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use super::{ApiKey, ConfigError, ConfigFile, keys};
 use crate::model::{Enforcement, OrganisationId};
-use crate::work::Share;
 use crate::{
     access, audit, cache, events, gateway, judge, learning, limit, local, pipeline, selftest, server, session, shared,
     telemetry, wire, work,
@@ -103,6 +103,8 @@ pub struct OrganisationSettings {
     pub policy: PolicyChoice,
     /// What it may use of the judge.
     pub allowance: limit::Allowance,
+    /// Its weight where several wait for the same.
+    pub weight: NonZeroU32,
     /// What is made of the trained scorer.
     pub local_judge: local::Mode,
     /// Whether the guardian learns from its judge for it.
@@ -213,11 +215,7 @@ impl ConfigFile {
             missing: RefCell::default(),
         };
         let judge = self.judge.as_ref().map(|section| reader.judge(section)).transpose()?;
-        let share = match self.organisations.is_empty() {
-            true => Share::Whole,
-            false => Share::Half,
-        };
-        let pipeline = reader.pipeline(self.judge.as_ref(), share)?;
+        let pipeline = reader.pipeline(self.judge.as_ref())?;
         let organisations = reader.organisations(&self)?;
         reader.check_budgets(&self)?;
         let canaries = self.judge.as_ref().and_then(|judge| judge.canaries.as_ref());

@@ -108,7 +108,7 @@ pub(super) async fn receive(route: &Route, rest: String, request: Request<Body>)
     let place = Place::take(route)?;
     let body = read(route, body, &head.headers, packed).await?;
     let memory = route.memory.worked_on(&route.settings.organisation);
-    let grown = route.memory.grow_worked_on(&memory, unfolded_as_tree(&body));
+    let grown = memory.grow(unfolded_as_tree(&body));
     grown.await.map_err(|NoRoom| OVERLOADED)?;
     Ok(Received {
         method,
@@ -145,7 +145,7 @@ async fn read(route: &Route, body: Body, headers: &HeaderMap, packed: bool) -> R
             if whole.len() + chunk.len() > most {
                 return Err(TOO_LARGE);
             }
-            let grown = route.memory.grow_arriving(&arrived, whole.len() + chunk.len());
+            let grown = arrived.grow(whole.len() + chunk.len());
             grown.await.map_err(|NoRoom| OVERLOADED)?;
             whole.extend_from_slice(&chunk);
         }
@@ -158,7 +158,7 @@ async fn read(route: &Route, body: Body, headers: &HeaderMap, packed: bool) -> R
         return Ok(body);
     }
     // Until it is unpacked it counts as large as it may become.
-    let grown = route.memory.grow_arriving(&arrived, body.len().saturating_add(most));
+    let grown = arrived.grow(body.len().saturating_add(most));
     grown.await.map_err(|NoRoom| OVERLOADED)?;
     unpack(&body, most)
 }

@@ -26,7 +26,7 @@ use super::sse::Event;
 use super::upstream::json_body;
 use super::verdicts::Question;
 use crate::config::ConfigFile;
-use crate::work::{Memory, Share};
+use crate::work::{Memory, Weights};
 use crate::{app, audit};
 
 /// The line of the table.
@@ -271,7 +271,11 @@ async fn a_protocol_is_one_folder_and_one_line() {
             ..settings.clone()
         })
         .collect();
-    let memory = Arc::new(Memory::new(1 << 28, Share::Whole, std::time::Duration::from_secs(1)));
+    let memory = Arc::new(Memory::new(
+        1 << 28,
+        &Weights::default(),
+        std::time::Duration::from_secs(1),
+    ));
     let served_at = "127.0.0.1:8787".parse().unwrap();
     let house = House {
         protocols: &TOY,

@@ -1,6 +1,5 @@
 //! The agent behind a gateway: what is sent there, and how its answer is read.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -103,17 +102,11 @@ pub(super) struct Upstream {
 }
 
 /// Room for an answer, or for what is held of a stream.
-pub(super) struct Room {
-    memory: Arc<Memory>,
-    taken: Taken,
-}
+pub(super) struct Room(Taken);
 
 impl Room {
-    pub(super) fn of(memory: &Arc<Memory>, organisation: &OrganisationId) -> Self {
-        Self {
-            memory: Arc::clone(memory),
-            taken: memory.worked_on(organisation),
-        }
+    pub(super) fn of(memory: &Memory, organisation: &OrganisationId) -> Self {
+        Self(memory.worked_on(organisation))
     }
 
     /// Takes so many bytes in all, or gives back what goes beyond.
@@ -122,9 +115,8 @@ impl Room {
     ///
     /// When there is no room in time.
     pub(super) async fn take(&self, bytes: usize) -> Result<(), UpstreamFault> {
-        self.taken.shrink(bytes);
-        let grown = self.memory.grow_worked_on(&self.taken, bytes);
-        grown.await.map_err(|NoRoom| UpstreamFault::NoRoom)
+        self.0.shrink(bytes);
+        self.0.grow(bytes).await.map_err(|NoRoom| UpstreamFault::NoRoom)
     }
 }
 

@@ -86,7 +86,7 @@ impl Guardian {
         deadline: tokio::time::Instant,
         decision_id: &str,
     ) -> impl Future<Output = Result<Judged, JudgeFailure>> + Send + 'static {
-        let (judge, judged, limits) = (Arc::clone(judge), Arc::clone(&self.judged), Arc::clone(&self.limits));
+        let (judge, judged, limits) = (Arc::clone(judge), self.judged.clone(), Arc::clone(&self.limits));
         let (admitted, step, evidence) = (admitted.clone(), Arc::clone(&cleared.step), cleared.shown_evidence());
         let ranks = ByScorer::of(self.scorer.as_ref(), &admitted.organisation);
         let decision: Arc<str> = decision_id.into();

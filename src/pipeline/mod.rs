@@ -82,12 +82,12 @@ use crate::judge::{Judge, Judged};
 use crate::learning::Learning;
 use crate::limit::RateLimits;
 use crate::local::{Scorer, TrainingFeatures, Vocabulary};
-use crate::model::{Caller, Clean, Decision, Posture, Step, Verdict};
+use crate::model::{Caller, Clean, Decision, OrganisationId, Posture, Step, Verdict};
 use crate::prefilter::Prefilters;
 use crate::session::{Memory, Snapshot};
 use crate::shared::Link;
 use crate::telemetry::{names, spans};
-use crate::work::{self, Busy, Places, Pool, Share, Slot};
+use crate::work::{self, Busy, Places, Pool, Reserve, Slot, Weights};
 
 /// How the pipeline behaves.
 #[derive(Clone, Debug)]
@@ -98,8 +98,6 @@ pub struct Settings {
     pub on_failure: Posture,
     /// Steps about which a model is asked at the same time.
     pub judged_at_once: usize,
-    /// How many of them may be of one organisation.
-    pub share: Share,
     /// What verdicts are for.
     pub purpose: Purpose,
 }
@@ -119,7 +117,6 @@ impl Default for Settings {
             timeout: Duration::from_secs(10),
             on_failure: Posture::Deny,
             judged_at_once: 256,
-            share: Share::Whole,
             purpose: Purpose::Guarding,
         }
     }
@@ -156,7 +153,7 @@ pub struct Guardian {
     prefilters: Arc<Prefilters>,
     organisations: ArcSwap<Organisations>,
     judge: Option<Arc<Judge>>,
-    judged: Arc<Places>,
+    judged: Places,
     judge_check: ArcSwapOption<JudgeCheck>,
     open_postures: ArcSwap<Vec<String>>,
     observing: ArcSwap<Vec<String>>,
@@ -169,6 +166,7 @@ pub struct Guardian {
     shared: Option<Link>,
     audit: Audit,
     pool: Arc<Pool>,
+    weights: Weights,
     settings: Settings,
 }
 
@@ -195,13 +193,15 @@ impl Guardian {
             Some(_) => parts.organisations.open_postures(parts.settings.on_failure),
             None => Vec::new(),
         };
+        let weights = Weights::default();
+        weights.replace(parts.organisations.weights());
         Self {
             open_postures: ArcSwap::from_pointee(open_postures),
             observing: ArcSwap::from_pointee(parts.organisations.observing()),
             prefilters: parts.prefilters,
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
-            judged: Arc::new(Places::new(parts.settings.judged_at_once, parts.settings.share)),
+            judged: Places::new(parts.settings.judged_at_once, Reserve::ByWeight, &weights),
             judge_check: ArcSwapOption::empty(),
             scorer: parts.scorer,
             learning: None,
@@ -211,7 +211,8 @@ impl Guardian {
             limits: parts.limits,
             shared: parts.shared,
             audit: parts.audit,
-            pool: Arc::new(Pool::new(parts.work)),
+            pool: Arc::new(Pool::new(parts.work, &weights)),
+            weights,
             settings: parts.settings,
         }
     }
@@ -423,7 +424,19 @@ impl Guardian {
             self.open_postures.store(Arc::new(open));
         }
         self.observing.store(Arc::new(organisations.observing()));
+        self.weights.replace(organisations.weights());
         self.organisations.store(Arc::new(organisations));
+    }
+
+    /// Whether an organisation, a team or an agent of it has conditions: they may answer an equal step otherwise another time.
+    pub fn has_conditions(&self, organisation: &OrganisationId) -> bool {
+        let organisation = self.organisations.load().get(organisation);
+        organisation.is_some_and(|own| own.policies().any(|(_, policy)| !policy.conditions.is_empty()))
+    }
+
+    /// The weights of the organisations that are served.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
     }
 
     /// Whose verdicts are observed, and not enforced: one line for each organisation.

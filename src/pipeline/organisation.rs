@@ -1,6 +1,7 @@
 //! The organisations a guardian serves, each with its policy and its prompts.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use crate::limit::Allowance;
@@ -20,6 +21,8 @@ pub struct Organisation {
     pub prompts: Arc<Prompts>,
     /// What it may use of the judge.
     pub allowance: Allowance,
+    /// Its weight where several wait for the same.
+    pub weight: NonZeroU32,
     /// What it makes of the local judge's trained scorer.
     pub local_judge: Mode,
     /// Whether the guardian learns from its judge for it.
@@ -52,6 +55,13 @@ impl Organisations {
     /// The organisation of this id.
     pub fn get(&self, id: &OrganisationId) -> Option<Arc<Organisation>> {
         self.by_id.get(id).cloned()
+    }
+
+    /// The weight of each.
+    pub(super) fn weights(&self) -> impl Iterator<Item = (OrganisationId, NonZeroU32)> {
+        self.by_id
+            .values()
+            .map(|organisation| (organisation.id.clone(), organisation.weight))
     }
 
     /// Adds an organisation; one of the same id is replaced.

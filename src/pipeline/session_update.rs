@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::examine::Finished;
 use super::{Admitted, Guardian};
+use crate::model::OrganisationId;
 use crate::policy::Policy;
 use crate::session::{Keys, Memory, PendingUpdate, Settled, StoreFailure};
 use crate::work::{Pool, Size};
@@ -18,6 +19,7 @@ pub struct SessionUpdate {
     policy: Arc<Policy>,
     memory: Option<(Memory, PendingUpdate)>,
     pool: Arc<Pool>,
+    organisation: OrganisationId,
     size: Size,
 }
 
@@ -55,6 +57,7 @@ impl StartedUpdate {
             policy: Arc::clone(&admitted.organisation.policy),
             memory: self.memory,
             pool: self.pool,
+            organisation: admitted.organisation.id.clone(),
             size,
         }
     }
@@ -68,10 +71,11 @@ impl SessionUpdate {
             policy,
             memory,
             pool,
+            organisation,
             size,
         } = self;
         let Some((memory, pending)) = memory else { return };
-        let slot = pool.update_slot().await;
+        let slot = pool.update_slot(&organisation).await;
         let remembered = match size {
             Size::Tiny => remember(*finished, &policy, &memory).await,
             Size::Small | Size::Large => {

@@ -80,6 +80,7 @@ fn refused(reached: LimitReached) -> JudgeFailure {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::time::Duration;
 
@@ -141,6 +142,7 @@ mod tests {
                 policy: Arc::new(Policy::standard().unwrap()),
                 prompts: Arc::new(Prompts::builtin().unwrap()),
                 allowance: Allowance::default(),
+                weight: NonZeroU32::MIN,
                 local_judge: Default::default(),
                 learns: false,
                 enforcement: Enforcement::Enforce,

@@ -53,7 +53,7 @@ use tls::Tls;
 
 use crate::access::{Keyring, LiveKeyring};
 use crate::pipeline::Guardian;
-use crate::work::{Memory, Places, Share};
+use crate::work::{Memory, Places, Reserve};
 use crate::{telemetry, wire};
 
 /// Where plain HTTP may be spoken.
@@ -262,16 +262,17 @@ impl Server {
         let address = listener
             .local_addr()
             .map_err(|why| ServerError::bind(settings.listen, &why))?;
-        let share = match settings.authentication {
-            Authentication::Keys => Share::Half,
-            Authentication::LoopbackOnly | Authentication::Nobody => Share::Whole,
-        };
+        let weights = guardian.weights().clone();
         let shared = Arc::new(Shared {
             guardian,
             keyring: Arc::new(ArcSwap::from_pointee(keyring)),
             broken: ArcSwapOption::empty(),
-            in_flight: Places::new(settings.max_in_flight, share),
-            memory: Arc::new(Memory::new(settings.max_in_flight_bytes, share, settings.longest_wait)),
+            in_flight: Places::new(settings.max_in_flight, Reserve::ByWeight, &weights),
+            memory: Arc::new(Memory::new(
+                settings.max_in_flight_bytes,
+                &weights,
+                settings.longest_wait,
+            )),
             tls,
             acs: acs::Door::open(settings.acs.clone())
                 .map_err(|why| ServerError(format!("`acs.journal` cannot be read or written: {why}")))?,

@@ -113,7 +113,7 @@ async fn within_bounds(
         .try_take(&caller.organisation)
         .ok_or(Refusal::Overloaded)?;
     let memory = shared.memory.worked_on(&caller.organisation);
-    let grown = shared.memory.grow_worked_on(&memory, unfolded(&body));
+    let grown = memory.grow(unfolded(&body));
     grown.await.map_err(|_| Refusal::Overloaded)?;
     Ok(Received {
         caller,
@@ -137,7 +137,7 @@ async fn read(shared: &Shared, body: &mut BodyDataStream, arrived: &Taken) -> Re
         if length > most {
             return Err(Refusal::TooLarge(most));
         }
-        let grown = shared.memory.grow_arriving(arrived, length);
+        let grown = arrived.grow(length);
         grown.await.map_err(|_| Refusal::Overloaded)?;
         whole.extend_from_slice(&chunk);
     }
@@ -147,7 +147,7 @@ async fn read(shared: &Shared, body: &mut BodyDataStream, arrived: &Taken) -> Re
 /// The body without its compression. Until it is unpacked it counts as large as it may become.
 async fn unpack(shared: &Shared, packed: Bytes, arrived: &Taken) -> Result<Bytes, Refusal> {
     let most = shared.settings.max_body_bytes;
-    let grown = shared.memory.grow_arriving(arrived, packed.len().saturating_add(most));
+    let grown = arrived.grow(packed.len().saturating_add(most));
     grown.await.map_err(|_| Refusal::Overloaded)?;
     match tokio::task::spawn_blocking(move || encoding::unpack(&packed, most)).await {
         Ok(unpacked) => unpacked,

@@ -1,15 +1,13 @@
 //! Memory: how many bytes the bodies under way may take, before they are examined and while they are.
 //!
 //! A body that is arriving counts with the bytes that have arrived, not with those that its header promises. Once it is whole
-//! it counts with what it unfolds to: of many small values a request becomes a hundred times its size. One organisation may
-//! take half of all, where there is more than one.
+//! it counts with what it unfolds to: of many small values a request becomes a hundred times its size. Organisations share by their
+//! weights ([`Places`]).
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use super::fair::{Places, Share};
+use super::fair::{Place, Places, Reserve, Weights};
 use crate::model::OrganisationId;
 
 /// Bytes that a request takes for each of its own: itself, the texts in it, and what is read in place of them.
@@ -52,35 +50,52 @@ fn count(bytes: &[u8], is_one: impl Fn(u8) -> bool) -> u8 {
     bytes.iter().fold(0, |sum, byte| sum + u8::from(is_one(*byte)))
 }
 
-/// Bytes that may be taken at the same time.
-#[derive(Debug)]
-struct Budget {
-    /// One place for each KiB.
-    places: Places,
-    kib: usize,
-}
-
 /// Bytes that are taken. Dropped, they are free again.
 #[derive(Debug)]
 pub struct Taken {
-    share: Arc<Semaphore>,
-    permits: Mutex<Option<[OwnedSemaphorePermit; 2]>>,
+    places: Places,
+    organisation: OrganisationId,
+    /// How long it may wait for more.
+    longest_wait: Duration,
+    /// One place for each KiB.
+    place: Mutex<Option<Place>>,
 }
 
 impl Taken {
     fn kib(&self) -> usize {
-        let permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
-        permits.as_ref().map_or(0, |[_, all]| all.num_permits())
+        let place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        place.as_ref().map_or(0, Place::many)
     }
 
     /// Gives back what goes beyond so many bytes.
     pub fn shrink(&self, bytes: usize) {
-        let less = self.kib().saturating_sub(bytes.div_ceil(1024));
-        let mut permits = self.permits.lock().unwrap_or_else(PoisonError::into_inner);
-        for held in permits.iter_mut().flatten() {
-            // What is split off is free again.
-            drop(held.split(less));
+        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = place.as_mut() {
+            place.give_back(place.many().saturating_sub(bytes.div_ceil(1024)));
         }
+    }
+
+    /// Takes as much more as makes it so many bytes; at most the whole share, so that what is larger goes alone.
+    ///
+    /// # Errors
+    ///
+    /// When there is no room in time.
+    pub async fn grow(&self, bytes: usize) -> Result<(), NoRoom> {
+        let kib = bytes.div_ceil(1024).min(self.places.share(&self.organisation));
+        let more = kib.saturating_sub(self.kib());
+        if more == 0 {
+            return Ok(());
+        }
+        let more = self.places.wait_for(&self.organisation, more);
+        let more = tokio::time::timeout(self.longest_wait, more)
+            .await
+            .map_err(|_| NoRoom)?;
+        let mut place = self.place.lock().unwrap_or_else(PoisonError::into_inner);
+        match place.as_mut() {
+            Some(held) => held.join(more),
+            None => *place = Some(more),
+        }
+        Ok(())
     }
 }
 
@@ -91,48 +106,40 @@ pub struct NoRoom;
 /// What bodies may take, at every front door together: while they arrive, and while they are worked on.
 #[derive(Debug)]
 pub struct Memory {
-    arriving: Budget,
-    worked_on: Budget,
+    arriving: Places,
+    worked_on: Places,
     /// How long a body may wait for room.
     longest_wait: Duration,
 }
 
 impl Memory {
     /// So many bytes are for what is worked on; bodies that are arriving may take a quarter as much beside it.
-    pub fn new(bytes: usize, share: Share, longest_wait: Duration) -> Self {
+    pub fn new(bytes: usize, weights: &Weights, longest_wait: Duration) -> Self {
+        let places = |bytes: usize| Places::new(bytes.div_ceil(1024), Reserve::ByWeight, weights);
         Self {
-            arriving: Budget::new(bytes / 4, share),
-            worked_on: Budget::new(bytes, share),
+            arriving: places(bytes / 4),
+            worked_on: places(bytes),
             longest_wait,
         }
     }
 
     /// Room for a body that is arriving; none is taken yet.
     pub fn arriving(&self, organisation: &OrganisationId) -> Taken {
-        self.arriving.open(organisation)
+        self.open(&self.arriving, organisation)
     }
 
     /// Room for a body that is worked on; none is taken yet.
     pub fn worked_on(&self, organisation: &OrganisationId) -> Taken {
-        self.worked_on.open(organisation)
+        self.open(&self.worked_on, organisation)
     }
 
-    /// Takes room until it is so many bytes.
-    ///
-    /// # Errors
-    ///
-    /// When there is none in time.
-    pub async fn grow_arriving(&self, taken: &Taken, bytes: usize) -> Result<(), NoRoom> {
-        self.arriving.grow(taken, bytes, self.longest_wait).await
-    }
-
-    /// As [`grow_arriving`](Self::grow_arriving), of what is worked on.
-    ///
-    /// # Errors
-    ///
-    /// When there is none in time.
-    pub async fn grow_worked_on(&self, taken: &Taken, bytes: usize) -> Result<(), NoRoom> {
-        self.worked_on.grow(taken, bytes, self.longest_wait).await
+    fn open(&self, places: &Places, organisation: &OrganisationId) -> Taken {
+        Taken {
+            places: places.clone(),
+            organisation: organisation.clone(),
+            longest_wait: self.longest_wait,
+            place: Mutex::default(),
+        }
     }
 
     /// Whether nothing is left for what is worked on.
@@ -141,84 +148,37 @@ impl Memory {
     }
 }
 
-impl Budget {
-    fn new(bytes: usize, share: Share) -> Self {
-        let kib = bytes.div_ceil(1024).clamp(1, u32::MAX as usize);
-        Self {
-            places: Places::new(kib, share),
-            kib,
-        }
-    }
-
-    /// Nothing yet, for a request of this organisation.
-    fn open(&self, organisation: &OrganisationId) -> Taken {
-        Taken {
-            share: self.places.own(organisation),
-            permits: Mutex::default(),
-        }
-    }
-
-    /// Takes as much more as makes it so many bytes; at most the whole share, so that what is larger goes alone.
-    ///
-    /// # Errors
-    ///
-    /// When there is no room in time.
-    async fn grow(&self, taken: &Taken, bytes: usize, longest: Duration) -> Result<(), NoRoom> {
-        let kib = bytes.div_ceil(1024).min(self.places.share).min(self.kib);
-        let more = kib.saturating_sub(taken.kib());
-        if more == 0 {
-            return Ok(());
-        }
-        let count = u32::try_from(more).map_err(|_| NoRoom)?;
-        let (share, all) = (Arc::clone(&taken.share), Arc::clone(&self.places.all));
-        let permits = async move {
-            let share = share.acquire_many_owned(count).await;
-            let all = all.acquire_many_owned(count).await;
-            [share, all]
-        };
-        let Ok([Ok(share), Ok(all)]) = tokio::time::timeout(longest, permits).await else {
-            return Err(NoRoom);
-        };
-        let mut permits = taken.permits.lock().unwrap_or_else(PoisonError::into_inner);
-        match permits.as_mut() {
-            Some([held_share, held_all]) => {
-                held_share.merge(share);
-                held_all.merge(all);
-            }
-            None => *permits = Some([share, all]),
-        }
-        Ok(())
-    }
-
-    /// Whether nothing is left.
-    fn is_spent(&self) -> bool {
-        self.places.is_spent()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
 
     const SOON: Duration = Duration::from_millis(10);
 
     #[tokio::test]
     async fn one_organisation_takes_no_more_than_its_share() {
-        let budget = Budget::new(64 * 1024, Share::Half);
+        let weights = Weights::default();
+        weights.replace(
+            ["eve", "ann"]
+                .map(|name| (OrganisationId::new(name), NonZeroU32::MIN))
+                .into_iter(),
+        );
+        let memory = Memory::new(64 * 1024, &weights, SOON);
         let (eve, ann) = (OrganisationId::new("eve"), OrganisationId::new("ann"));
-        let first = budget.open(&eve);
-        budget.grow(&first, 16 * 1024, SOON).await.unwrap();
-        budget.grow(&first, 32 * 1024, SOON).await.unwrap();
-        let second = budget.open(&eve);
-        assert_eq!(budget.grow(&second, 1, SOON).await, Err(NoRoom));
-        let other = budget.open(&ann);
+        let first = memory.worked_on(&eve);
+        first.grow(16 * 1024).await.unwrap();
+        first.grow(32 * 1024).await.unwrap();
+        let second = memory.worked_on(&eve);
+        assert_eq!(second.grow(1).await, Err(NoRoom));
+        let other = memory.worked_on(&ann);
         // More than there is counts as all that one may take.
-        budget.grow(&other, usize::MAX, SOON).await.unwrap();
-        assert!(budget.is_spent());
+        other.grow(usize::MAX).await.unwrap();
+        assert!(memory.is_spent());
         first.shrink(31 * 1024);
-        budget.grow(&second, 1, SOON).await.unwrap();
+        second.grow(1).await.unwrap();
         drop(first);
-        budget.grow(&second, 2048, SOON).await.unwrap();
+        second.grow(2048).await.unwrap();
     }
 
     #[test]

@@ -13,9 +13,9 @@
 //! - **Every** step needs a slot. One organisation has one more than processors.
 //! - A **large** step needs a second one, of which it has as many as processors: however many large steps come, a small
 //!   one finds a slot.
-//! - Of either kind there is one more than one **organisation** has: whoever sends one step finds a slot beside one who sends thousands, and
-//!   waits behind a few of each where several do.
-//! - Where there are several organisations, one of them takes half of the **queue** at most.
+//! - Of either kind there is one more than one **organisation** has: whoever sends one step finds a slot beside one who sends thousands.
+//!   Where several wait, slots go by their weights ([`Places`]).
+//! - Where there are several organisations, one of them takes its share of the **queue** at most.
 //! - **Session updates** have slots of their own: a step that waits for an update of its session waits for no other step.
 //!
 //! Whoever stops waiting for a slot leaves the queue. A job that has begun runs to its end, and its slot is taken so long.
@@ -23,14 +23,11 @@
 mod fair;
 mod memory;
 
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-pub use fair::{Place, Places, Share};
+pub use fair::{Place, Places, Reserve, Weights};
 pub use memory::{Memory, NoRoom, Taken, unfolded, unfolded_as_tree};
 
 use crate::model::OrganisationId;
@@ -112,66 +109,34 @@ pub enum Busy {
     Late,
 }
 
-/// Room for every step, and for large ones.
-#[derive(Clone, Debug)]
-struct Kinds {
-    large: Arc<Semaphore>,
-    every: Arc<Semaphore>,
-}
-
-impl Kinds {
-    fn new(threads: usize) -> Self {
-        Self {
-            large: Arc::new(Semaphore::new(threads)),
-            every: Arc::new(Semaphore::new(threads + 1)),
-        }
-    }
-
-    /// The scarcer kind comes first: whoever waits for it holds up nobody.
-    async fn permits(&self, size: Size, deadline: Instant) -> Result<[Option<OwnedSemaphorePermit>; 2], Busy> {
-        let large = match size {
-            Size::Large => Some(permit(&self.large, deadline).await?),
-            Size::Tiny | Size::Small => None,
-        };
-        Ok([large, Some(permit(&self.every, deadline).await?)])
-    }
-}
-
-/// The slots of one organisation, and how many of its steps wait for one.
-#[derive(Debug)]
-struct Tenant {
-    kinds: Kinds,
-    waiting: AtomicUsize,
-}
-
 /// The slots.
 #[derive(Debug)]
 pub struct Pool {
-    all: Kinds,
-    tenants: Mutex<HashMap<OrganisationId, Arc<Tenant>>>,
-    threads: usize,
-    updates: Arc<Semaphore>,
+    large: Places,
+    every: Places,
+    updates: Places,
+    /// Steps that have just arrived and wait for a slot.
+    queue: Places,
     waiting: AtomicUsize,
-    max_waiting: usize,
 }
 
 impl Pool {
     /// With all slots free.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: Settings, weights: &Weights) -> Self {
         let threads = settings.threads.max(1);
+        let slots = |count| Places::new(count, Reserve::One, weights);
         Self {
-            all: Kinds::new(threads + 1),
-            tenants: Mutex::default(),
-            threads,
-            updates: Arc::new(Semaphore::new(threads.div_ceil(2))),
+            large: slots(threads + 1),
+            every: slots(threads + 2),
+            updates: slots(threads.div_ceil(2)),
+            queue: Places::new(settings.max_waiting, Reserve::ByWeight, weights),
             waiting: AtomicUsize::new(0),
-            max_waiting: settings.max_waiting,
         }
     }
 
     /// Whether as many wait as may wait.
     pub fn is_full(&self) -> bool {
-        self.waiting() >= self.max_waiting
+        self.queue.is_spent()
     }
 
     /// How many wait for a slot.
@@ -185,15 +150,14 @@ impl Pool {
     ///
     /// When as many wait as may wait, of all or of this organisation, or the deadline passes first.
     pub async fn enter(&self, organisation: &OrganisationId, size: Size, deadline: Instant) -> Result<Slot, Busy> {
-        let (own, others) = self.tenant(organisation);
-        let share = match others {
-            true => self.max_waiting.div_ceil(2),
-            false => self.max_waiting,
-        };
-        if self.is_full() || own.waiting.load(Ordering::Relaxed) >= share {
-            return Err(Busy::Full);
+        let _queued = self.queue.try_take(organisation).ok_or(Busy::Full)?;
+        let slot = self.slot(organisation, size, deadline).await?;
+        if self.every.are_shared() {
+            // Jobs of tiny steps do not wait for anything: without this, a flood of them would queue before the threads that serve
+            // connections, where nobody is asked whose turn it is.
+            tokio::task::yield_now().await;
         }
-        self.slot_of(&own, size, deadline).await
+        Ok(slot)
     }
 
     /// A slot for a step that was let in before.
@@ -202,46 +166,22 @@ impl Pool {
     ///
     /// When the deadline passes first.
     pub async fn slot(&self, organisation: &OrganisationId, size: Size, deadline: Instant) -> Result<Slot, Busy> {
-        self.slot_of(&self.tenant(organisation).0, size, deadline).await
-    }
-
-    async fn slot_of(&self, own: &Tenant, size: Size, deadline: Instant) -> Result<Slot, Busy> {
-        let _waiting = [Waiting::count(&self.waiting), Waiting::count(&own.waiting)];
-        let own = own.kinds.permits(size, deadline).await?;
-        let all = self.all.permits(size, deadline).await?;
-        Ok(Slot { _permits: [own, all] })
-    }
-
-    /// An organisation, and whether there are others.
-    fn tenant(&self, organisation: &OrganisationId) -> (Arc<Tenant>, bool) {
-        let mut tenants = self.tenants.lock().unwrap_or_else(PoisonError::into_inner);
-        // As many entries as there are organisations.
-        let own = tenants.entry(organisation.clone()).or_insert_with(|| {
-            Arc::new(Tenant {
-                kinds: Kinds::new(self.threads),
-                waiting: AtomicUsize::new(0),
-            })
-        });
-        (Arc::clone(own), tenants.len() > 1)
+        let _waiting = Waiting::count(&self.waiting);
+        // The scarcer kind comes first: whoever waits for it holds up nobody.
+        let large = match size {
+            Size::Large => Some(self.large.take(organisation, deadline).await?),
+            Size::Tiny | Size::Small => None,
+        };
+        let every = self.every.take(organisation, deadline).await?;
+        Ok(Slot {
+            _places: (every, large),
+        })
     }
 
     /// A slot for the update of a session with a decided step.
-    pub async fn update_slot(&self) -> Slot {
-        let permit = Arc::clone(&self.updates).acquire_owned().await.ok();
-        Slot {
-            _permits: [[permit, None], [None, None]],
-        }
-    }
-}
-
-async fn permit(semaphore: &Arc<Semaphore>, deadline: Instant) -> Result<OwnedSemaphorePermit, Busy> {
-    if let Ok(permit) = Arc::clone(semaphore).try_acquire_owned() {
-        return Ok(permit);
-    }
-    let room = Arc::clone(semaphore).acquire_owned();
-    match tokio::time::timeout_at(deadline, room).await {
-        Ok(Ok(permit)) => Ok(permit),
-        Ok(Err(_)) | Err(_) => Err(Busy::Late),
+    pub async fn update_slot(&self, organisation: &OrganisationId) -> Slot {
+        let place = self.updates.wait_for(organisation, 1).await;
+        Slot { _places: (place, None) }
     }
 }
 
@@ -264,7 +204,7 @@ impl Drop for Waiting<'_> {
 /// The right to run jobs, one at a time.
 #[derive(Debug)]
 pub struct Slot {
-    _permits: [[Option<OwnedSemaphorePermit>; 2]; 2],
+    _places: (Place, Option<Place>),
 }
 
 impl Slot {
@@ -321,12 +261,20 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+    use std::sync::Arc;
     use std::time::Duration;
 
     use super::*;
 
     fn pool(threads: usize, max_waiting: usize) -> Arc<Pool> {
-        Arc::new(Pool::new(Settings { threads, max_waiting }))
+        let weights = Weights::default();
+        weights.replace([acme(), other()].map(|id| (id, NonZeroU32::MIN)).into_iter());
+        Arc::new(Pool::new(Settings { threads, max_waiting }, &weights))
+    }
+
+    fn other() -> OrganisationId {
+        OrganisationId::new("other")
     }
 
     fn acme() -> OrganisationId {
@@ -381,12 +329,9 @@ mod tests {
         while pool.waiting() < 500 {
             tokio::task::yield_now().await;
         }
-        let (other, counted) = (Arc::clone(&pool), Arc::clone(&done));
+        let (pool_of_other, counted) = (Arc::clone(&pool), Arc::clone(&done));
         let one = tokio::spawn(async move {
-            let _slot = other
-                .enter(&OrganisationId::new("other"), Size::Large, later())
-                .await
-                .unwrap();
+            let _slot = pool_of_other.enter(&other(), Size::Large, later()).await.unwrap();
             counted.load(Ordering::Relaxed)
         });
         // Its slot is free beside those of the flood.
@@ -400,8 +345,6 @@ mod tests {
     #[tokio::test]
     async fn a_flood_takes_half_of_the_queue_where_there_are_others() {
         let pool = pool(1, 4);
-        let other = OrganisationId::new("other");
-        drop(pool.enter(&other, Size::Small, soon()).await.unwrap());
         let _held = [
             pool.enter(&acme(), Size::Small, soon()).await.unwrap(),
             pool.enter(&acme(), Size::Small, soon()).await.unwrap(),
@@ -415,7 +358,7 @@ mod tests {
         while pool.waiting() < 2 {
             tokio::task::yield_now().await;
         }
-        assert!(pool.enter(&other, Size::Small, soon()).await.is_ok());
+        assert!(pool.enter(&other(), Size::Small, soon()).await.is_ok());
         let full = flood
             .join_all()
             .await
