@@ -1,7 +1,7 @@
 //! The record of a change: what came into force, for whom, and by what. It stands among the records of steps and has no `decision_id`.
 //! Beside it, the line of the history of policies.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,9 @@ pub struct Change {
     /// The policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<Versions>,
+    /// Layers of the policy: `teams.NAME`, `agents.ID`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub layers: BTreeMap<String, Versions>,
     /// The prompts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompts: Option<Versions>,
@@ -51,10 +54,20 @@ pub struct Versions {
 pub struct InForce {
     /// When.
     pub time: String,
-    /// Whose policy.
+    /// Whose policy: an organisation's, or one of its layers ([`InForce::of_layer`]).
     pub organisation: String,
-    /// Its version.
+    /// Its version; [`InForce::NONE`] for a layer that went.
     pub version: String,
     /// What put it there: `start`, `file watch`, `SIGHUP`, or a command and its user.
     pub by: String,
+}
+
+impl InForce {
+    /// The version of a layer that is not there.
+    pub const NONE: &str = "none";
+
+    /// What the history calls a layer, `teams.NAME` or `agents.ID`, of an organisation; no id of one has a space.
+    pub fn of_layer(organisation: &str, layer: &str) -> String {
+        format!("{organisation} {layer}")
+    }
 }

@@ -38,7 +38,8 @@ pub(super) enum Command {
     History(rollback::HistoryArguments),
     /// Put an earlier version into the policy file of an organisation; a running server heeds it at once.
     ///
-    /// A second rollback goes one version further back. To undo one, name the version (`guardian policy history` lists them).
+    /// With `--team` or `--agent` it is one layer that goes back; everything else of the file stays, as the layers do without. A second
+    /// rollback goes one version further back. To undo one, name the version (`guardian policy history` lists them; `none` removes a layer).
     Rollback(rollback::Arguments),
     /// Check a policy file, and list the effective policies of its teams and agents.
     Check {

@@ -246,7 +246,7 @@ impl PolicyFile {
     }
 
     /// What the policy says, as a file; its version is made of it.
-    fn source(&self) -> Result<String, String> {
+    pub(super) fn source(&self) -> Result<String, String> {
         toml::to_string(self).map_err(|error| error.to_string())
     }
 
@@ -338,7 +338,7 @@ fn both(own: Option<Vec<String>>, wider: Option<Vec<String>>) -> Option<Vec<Stri
 }
 
 /// Twelve hexadecimal digits of a hash of what the resolved policy says.
-fn version_of(source: &str) -> String {
+pub(super) fn version_of(source: &str) -> String {
     blake3::hash(source.as_bytes()).to_hex().chars().take(12).collect()
 }
 

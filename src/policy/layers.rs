@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::file::{LayerFile, PolicyFile};
+use super::file::{LayerFile, PolicyFile, version_of};
 use super::{NamePatterns, PROFILE_NAMES, Policy, PolicyError};
 use crate::model::{Caller, Step};
 
@@ -37,12 +37,14 @@ pub struct Layers {
 #[derive(Clone, Debug)]
 struct Team {
     name: String,
+    version: String,
     callers: NamePatterns,
 }
 
 #[derive(Clone, Debug)]
 struct Agent {
     name: String,
+    version: String,
     ids: NamePatterns,
     callers: Option<NamePatterns>,
     team: Option<usize>,
@@ -113,6 +115,7 @@ impl WrittenLayers {
         for (team, LayerFile(mut layer)) in std::mem::take(&mut file.teams) {
             let key = |key: &str| format!("teams.\"{team}\".{key}");
             plain(&team, &layer).map_err(|(wrong, why)| at(key(wrong), why))?;
+            let version = version_of_layer(&layer).map_err(|why| at(key(""), &why))?;
             if layer.team.is_some() {
                 return Err(at(key("team"), "a team belongs to no other team"));
             }
@@ -121,13 +124,19 @@ impl WrittenLayers {
             let callers = layer.callers.take().filter(|callers| !callers.is_empty());
             let callers = callers.ok_or_else(|| at(key("callers"), why))?;
             let callers = NamePatterns::new(&callers).map_err(|why| at(key("callers"), &why))?;
-            layers.teams.push((Team { name: team, callers }, *layer));
+            let team = Team {
+                name: team,
+                version,
+                callers,
+            };
+            layers.teams.push((team, *layer));
         }
         let mut agents: Vec<_> = std::mem::take(&mut file.agents).into_iter().collect();
         agents.sort_by_key(|(id, _)| id.contains(['*', '?']));
         for (id, LayerFile(mut layer)) in agents {
             let key = |key: &str| format!("agents.\"{id}\".{key}");
             plain(&id, &layer).map_err(|(wrong, why)| at(key(wrong), why))?;
+            let version = version_of_layer(&layer).map_err(|why| at(key(""), &why))?;
             let team = match layer.team.take() {
                 None => None,
                 Some(team) => {
@@ -150,6 +159,7 @@ impl WrittenLayers {
                 ids: patterns(std::slice::from_ref(&id))?,
                 callers: callers.as_deref().map(patterns).transpose()?,
                 name: id,
+                version,
                 team,
             };
             layers.agents.push((agent, *layer));
@@ -202,6 +212,16 @@ impl WrittenLayers {
     }
 }
 
+/// What a layer says, whom it believes included.
+fn version_of_layer(layer: &PolicyFile) -> Result<String, String> {
+    Ok(version_of(&format!(
+        "{:?} {:?} {}",
+        layer.callers,
+        layer.team,
+        layer.source()?
+    )))
+}
+
 /// Refuses what no layer has.
 fn plain(name: &str, layer: &PolicyFile) -> Result<(), (&'static str, &'static str)> {
     let fits = !name.is_empty() && name.chars().count() <= MAX_NAME && !name.chars().any(char::is_control);
@@ -248,6 +268,19 @@ impl Layers {
         };
         let agent = agent.and_then(|id| self.agent(id, team, |_| true));
         Some((self.selected(team, agent), self.effective.get(&(team, agent))))
+    }
+
+    /// Every layer, as `teams.NAME` or `agents.ID`, with the version of what it says itself.
+    pub fn versions(&self) -> impl Iterator<Item = (String, &str)> {
+        let teams = self
+            .teams
+            .iter()
+            .map(|team| (format!("teams.{}", team.name), team.version.as_str()));
+        let agents = self
+            .agents
+            .iter()
+            .map(|agent| (format!("agents.{}", agent.name), agent.version.as_str()));
+        teams.chain(agents)
     }
 
     /// Every effective policy, with the layers that make it.

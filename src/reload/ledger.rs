@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::audit::{self, Archive, Sort};
 use crate::config::{Config, PolicyChoice};
 use crate::pipeline::Organisations;
-use crate::policy::PolicyFile;
+use crate::policy::{Policy, PolicyFile};
 
 /// Texts, and notes, that may wait; more are lost.
 const MAX_WAITING: usize = 1_000;
@@ -51,8 +51,11 @@ impl Ledger {
             };
             let in_force = organisations.get(&settings.id);
             let written = in_force.and_then(|in_force| as_written(file, &in_force.policy.version));
-            if let Some((version, text)) = written {
-                self.texts.insert((Sort::PolicyFiles, version), text);
+            let Some((policy, text)) = written else { continue };
+            // A layer is put back out of the file that held it.
+            let layers = policy.layers.versions().map(|(_, version)| version.to_owned());
+            for version in layers.chain([policy.version.clone()]) {
+                self.texts.insert((Sort::PolicyFiles, version), text.clone());
             }
         }
     }
@@ -106,10 +109,10 @@ impl Ledger {
     }
 }
 
-/// The text of a policy file, where it is still the one that makes this version.
-fn as_written(file: &Path, version: &str) -> Option<(String, String)> {
+/// A policy file, where it is still the one that makes this version, and its text.
+fn as_written(file: &Path, version: &str) -> Option<(Policy, String)> {
     let text = std::fs::read_to_string(file).ok()?;
     let name = file.display().to_string();
     let policy = PolicyFile::parse(&text, &name).ok()?.compile(&name).ok()?;
-    (policy.version == version).then_some((policy.version, text))
+    (policy.version == version).then_some((policy, text))
 }

@@ -26,6 +26,7 @@ use snapshot::Snapshot;
 use watched::{Fingerprint, Watched};
 
 use crate::app::{self, AppError};
+use crate::audit::InForce;
 use crate::config::{self, Config, ConfigError, PolicyChoice};
 use crate::gateway::{self, GatewayError};
 use crate::pipeline::{Guardian, Organisations};
@@ -140,7 +141,7 @@ impl Reloader {
         let mut ledger = Ledger::of(config.audit.as_ref());
         ledger.take(config, &organisations);
         for (organisation, version) in snapshot.policies() {
-            ledger.note(organisation, version, "start");
+            ledger.note(&organisation, version, "start");
         }
         let state = State {
             snapshot,
@@ -251,9 +252,17 @@ impl Reloader {
         for change in &mut changes {
             change.time.clone_from(&time);
             change.files.clone_from(&files);
-            let version = change.policy.as_ref().and_then(|policy| policy.to.clone());
-            let told = version.and_then(|version| state.ledger.write_note(&change.organisation, &version, by));
-            change.caller = told.unwrap_or_else(|| by.to_owned());
+            let policy = change.policy.iter().filter_map(|policy| policy.to.clone());
+            let mut came: Vec<(String, String)> =
+                policy.map(|version| (change.organisation.clone(), version)).collect();
+            for (name, versions) in &change.layers {
+                let version = versions.to.as_deref().unwrap_or(InForce::NONE).to_owned();
+                came.push((InForce::of_layer(&change.organisation, name), version));
+            }
+            let told = came
+                .iter()
+                .filter_map(|(whose, version)| state.ledger.write_note(whose, version, by));
+            change.caller = told.last().unwrap_or_else(|| by.to_owned());
             self.parts.guardian.record_change(change);
         }
         tracing::info!(

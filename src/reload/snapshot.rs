@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::access::Keyring;
-use crate::audit::{Change, Versions};
+use crate::audit::{self, Change, Versions};
 use crate::config::Config;
 use crate::pipeline::Organisations;
 
@@ -19,8 +19,8 @@ pub(super) struct Snapshot {
 struct InForce {
     policy: Option<String>,
     prompts: Option<String>,
-    /// Teams and agents of the policy: whose they are, and what they say.
-    layers: Option<blake3::Hash>,
+    /// Teams and agents of the policy.
+    layers: BTreeMap<String, String>,
     keys: BTreeSet<String>,
     settings: String,
 }
@@ -32,8 +32,8 @@ impl Snapshot {
             let in_force = known.entry(organisation.id.as_str().to_owned()).or_default();
             in_force.policy = Some(organisation.policy.version.clone());
             in_force.prompts = Some(organisation.prompts.version().to_owned());
-            let layers = format!("{:?}", organisation.policy.layers);
-            in_force.layers = Some(blake3::hash(layers.as_bytes()));
+            let layers = organisation.policy.layers.versions();
+            in_force.layers = layers.map(|(name, version)| (name, version.to_owned())).collect();
         }
         for settings in &config.organisations {
             let in_force = known.entry(settings.id.as_str().to_owned()).or_default();
@@ -42,8 +42,13 @@ impl Snapshot {
                 .map(|key| format!("{} {:?} {:?}", key.name, key.scopes, key.expires))
                 .collect();
             in_force.settings = format!(
-                "{:?} {:?} {:?} {:?} {:?} {keys:?}",
-                settings.mode, settings.allowance, settings.local_judge, settings.certificates, settings.learns
+                "{:?} {:?} {} {:?} {:?} {:?} {keys:?}",
+                settings.mode,
+                settings.allowance,
+                settings.weight,
+                settings.local_judge,
+                settings.certificates,
+                settings.learns
             );
         }
         for (organisation, key) in keyring.key_names() {
@@ -60,10 +65,13 @@ impl Snapshot {
         }
     }
 
-    /// Which policy each organisation has.
-    pub(super) fn policies(&self) -> impl Iterator<Item = (&str, &str)> {
-        let organisations = self.organisations.iter();
-        organisations.filter_map(|(id, in_force)| Some((id.as_str(), in_force.policy.as_deref()?)))
+    /// Which policy each organisation has, and which layers, as the history calls them.
+    pub(super) fn policies(&self) -> impl Iterator<Item = (String, &str)> {
+        self.organisations.iter().flat_map(|(id, in_force)| {
+            let policy = in_force.policy.iter().map(|version| (id.clone(), version.as_str()));
+            let layers = in_force.layers.iter();
+            policy.chain(layers.map(|(name, version)| (audit::InForce::of_layer(id, name), version.as_str())))
+        })
     }
 
     /// What differs, one change for each organisation and one for the server; time and author are left out.
@@ -84,16 +92,22 @@ impl Snapshot {
                 kind: "change",
                 organisation: id.clone(),
                 policy: versions(&old.policy, &new.policy),
+                layers: new
+                    .layers
+                    .keys()
+                    .chain(old.layers.keys())
+                    .filter_map(|name| {
+                        let of = |layers: &BTreeMap<String, String>| layers.get(name).cloned();
+                        Some((name.clone(), versions(&of(&old.layers), &of(&new.layers))?))
+                    })
+                    .collect(),
                 prompts: versions(&old.prompts, &new.prompts),
                 keys_added: new.keys.difference(&old.keys).cloned().collect(),
                 keys_removed: old.keys.difference(&new.keys).cloned().collect(),
-                settings: [
-                    (old.settings != new.settings).then_some("organisations"),
-                    (old.layers != new.layers).then_some("layers"),
-                ]
-                .into_iter()
-                .flatten()
-                .collect(),
+                settings: (old.settings != new.settings)
+                    .then_some("organisations")
+                    .into_iter()
+                    .collect(),
                 ..Change::default()
             };
             changes.push(change);
@@ -114,6 +128,7 @@ impl Snapshot {
         });
         changes.retain(|change| {
             change.policy.is_some()
+                || !change.layers.is_empty()
                 || change.prompts.is_some()
                 || !change.keys_added.is_empty()
                 || !change.keys_removed.is_empty()

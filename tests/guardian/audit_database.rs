@@ -349,6 +349,107 @@ fn policies_are_kept_beside_records_and_each_rollback_goes_one_further_back() {
 }
 
 #[test]
+fn one_layer_goes_back_alone_and_the_audit_says_who_took_it_back() {
+    let home = tempfile::tempdir().unwrap();
+    let policy = home.path().join("policy.toml");
+    let text = |organisation: &str, team: &str| {
+        format!(
+            "# Ours.\n[tools]\ndeny = [\"{organisation}\"]\n\n[teams.desk]  # They pay.\ncallers = [\"local\"]\n{team}\n[agents.\"bot*\"]\nteam = \"desk\"\nguidance = \"Be brief.\"\n"
+        )
+    };
+    let deny = |tool: &str| {
+        format!(
+            "[teams.desk.tools]\ndeny = [\"{tool}\"]\n[[teams.desk.treatments]]\nrules = [\"secret.*\"]\ntreatment = \"deny\"\n"
+        )
+    };
+    std::fs::write(&policy, text("a", &deny("one"))).unwrap();
+    let program = Program::start(&format!("policy = {policy:?}\n[audit]\nto = \"audit.jsonl\"\n"));
+    let folder = program.folder.path();
+    let history = |filter: &[&str], expected: usize| {
+        let begun = std::time::Instant::now();
+        loop {
+            let (_, lines) = run(folder, &[&["policy", "history"], filter].concat());
+            if lines.lines().count() == expected {
+                return lines;
+            }
+            assert!(
+                begun.elapsed() < Duration::from_secs(60),
+                "expected {expected}: {lines}"
+            );
+        }
+    };
+    // The history has a rollback from the command; the record comes from the server, once it is in force.
+    let changed = |member: &str| {
+        let begun = std::time::Instant::now();
+        loop {
+            let records = std::fs::read_to_string(folder.join("audit.jsonl")).unwrap_or_default();
+            let last = records.lines().rfind(|line| line.contains("\"kind\":\"change\""));
+            let record: Value = last.map_or(Value::Null, |last| serde_json::from_str(last).unwrap());
+            if record["layers"]["agents.bot*"][member].is_string() {
+                return record;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "{record}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let team = ["--team", "desk"];
+    history(&[], 3);
+    std::fs::write(&policy, text("a", &deny("two"))).unwrap();
+    history(&team, 2);
+    // What the organisation says changes meanwhile, and stays.
+    std::fs::write(&policy, text("b", &deny("two"))).unwrap();
+    history(&[], 5);
+    let (code, said) = run(folder, &["policy", "rollback", "--team", "desk"]);
+    assert!(code == Some(0) && said.contains("team `desk`: policy"), "{said}");
+    let now = std::fs::read_to_string(&policy).unwrap();
+    assert!(
+        now.contains("deny = [\"one\"]") && !now.contains("two") && now.contains("deny = [\"b\"]"),
+        "{now}"
+    );
+    assert!(
+        now.contains("# Ours.") && now.contains("# They pay.") && now.contains("Be brief."),
+        "{now}"
+    );
+    assert!(
+        history(&team, 3)
+            .lines()
+            .last()
+            .unwrap()
+            .contains("guardian policy rollback")
+    );
+    // And the organisation's goes back without the layer.
+    let (code, said) = run(folder, &["policy", "rollback"]);
+    assert_eq!(code, Some(0), "{said}");
+    let now = std::fs::read_to_string(&policy).unwrap();
+    assert!(
+        now.contains("deny = [\"a\"]") && now.contains("deny = [\"one\"]"),
+        "{now}"
+    );
+    history(&[], 7);
+    std::fs::write(&policy, "[tools]\ndeny = [\"a\"]\n").unwrap();
+    history(&team, 4);
+    let (code, said) = run(folder, &["policy", "rollback", "--agent", "bot*"]);
+    assert!(
+        code == Some(1) && said.contains("expected the name of one of `[teams.…]`"),
+        "{said}"
+    );
+    assert_eq!(run(folder, &["policy", "rollback", "--team", "desk"]).0, Some(0));
+    assert_eq!(run(folder, &["policy", "rollback", "--agent", "bot*"]).0, Some(0));
+    let now = std::fs::read_to_string(&policy).unwrap();
+    assert!(now.contains("deny = [\"one\"]") && now.contains("Be brief."), "{now}");
+    changed("to");
+    let (code, said) = run(folder, &["policy", "rollback", "--agent", "bot*", "none"]);
+    assert!(
+        code == Some(0) && !std::fs::read_to_string(&policy).unwrap().contains("bot"),
+        "{said}"
+    );
+    let record = changed("from");
+    assert!(record["layers"]["agents.bot*"]["to"].is_null(), "{record}");
+    let caller = record["caller"].as_str().unwrap();
+    assert!(caller.starts_with("guardian policy rollback, "), "{record}");
+}
+
+#[test]
 fn a_spool_in_a_folder_that_is_not_there_is_found_by_a_check() {
     let home = tempfile::tempdir().unwrap();
     let config = "[audit]\nto = \"postgres://g@127.0.0.1/g\"\nspool = \"missing/spool\"\n";
