@@ -23,10 +23,12 @@ pub fn with_suggestion(message: &str) -> String {
     let unknown = rest.split('`').next().unwrap_or_default();
     // The names stand between back-quotes: after the unknown one, every second piece is one.
     let known = rest.split('`').skip(2).step_by(2);
-    match nearest(unknown, known) {
-        Some(meant) => format!("{message}; did you mean `{meant}`?"),
-        None => message.to_owned(),
-    }
+    format!("{message}{}", did_you_mean(unknown, known))
+}
+
+/// The end of a message about an unknown name: the one that was most likely meant, or nothing.
+pub(super) fn did_you_mean<'n>(unknown: &str, known: impl Iterator<Item = &'n str>) -> String {
+    nearest(unknown, known).map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"))
 }
 
 #[cfg(test)]

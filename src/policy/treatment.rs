@@ -1,5 +1,6 @@
 //! What is made of findings.
 
+use super::suggest::did_you_mean;
 use super::{NamePatterns, Policy, PolicyError, Suspected};
 use crate::model::{Confidence, Finding, Kind, Method, Origin, ReasonCode, Severity, Step, Treatment};
 
@@ -55,12 +56,12 @@ impl TreatmentEntry {
 }
 
 impl Policy {
-    /// Holds that every rule pattern of the tables fits one of these rules or one of the organisation's own;
-    /// `file` is for messages.
+    /// Holds that every rule pattern of the tables fits one of these rules or one of the organisation's own, and that conditions
+    /// ask for such rules; `file` is for messages.
     ///
     /// # Errors
     ///
-    /// [`PolicyError::Invalid`] with the first pattern that fits none: a misspelled one, most likely.
+    /// The first pattern that fits none: a misspelled one, most likely.
     pub fn hold_rules<'p>(
         &'p self,
         file: &str,
@@ -89,7 +90,21 @@ impl Policy {
                 });
             }
         }
-        Ok(())
+        let known = rules.chain(own());
+        let families = known.clone().filter_map(|rule| rule.split('.').next());
+        let known = known.chain(families);
+        let mut asked = self.conditions.iter().flat_map(|condition| &condition.asked_rules);
+        match asked.find(|(name, _)| known.clone().all(|rule| rule != name)) {
+            None => Ok(()),
+            Some((name, place)) => Err(PolicyError::Malformed {
+                file: place.clone(),
+                why: format!(
+                    "`findings`: expected a rule or a family of rules, found `{}`; `guardian rules list` shows all{}",
+                    name.escape_debug(),
+                    did_you_mean(name, known)
+                ),
+            }),
+        }
     }
 
     /// What this organisation makes of a finding in a step that hands nothing to anybody else.

@@ -40,6 +40,6 @@ pub(super) fn all_named<T: Copy>(names: &[String], all: &[T], as_str: fn(T) -> &
     names.iter().map(|name| named(name, all, as_str)).collect()
 }
 
-fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }

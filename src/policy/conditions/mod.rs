@@ -59,6 +59,8 @@ pub struct Condition {
     pub rule: Rule,
     /// The line on which it begins, with its file.
     pub place: String,
+    /// Rules, and families of rules, whose findings it asks for, each with its line.
+    pub asked_rules: Vec<(String, String)>,
     reads: Reads,
 }
 

@@ -1,4 +1,4 @@
-//! Reads: which arguments a condition asks for, so that it is known which of them it did not see.
+//! Reads: which arguments a condition asks for, so that it is known which of them it did not see; and which names it expects in sets.
 
 use std::collections::BTreeSet;
 
@@ -15,6 +15,8 @@ pub(super) struct Reads {
     any: bool,
     /// Whether it asks for the trained scorer's probability.
     pub(super) score: bool,
+    /// What it looks for in which set, such as `findings` and `secret`.
+    pub(super) expected: BTreeSet<(String, String)>,
 }
 
 impl Reads {
@@ -34,6 +36,7 @@ impl Reads {
                             Some(name) => drop(self.names.insert(name.to_owned())),
                             None => self.any = true,
                         },
+                        ("contains" | "containsAny" | "containsAll", asked) => self.expect(asked),
                         ("attr", Value::String(attribute)) => self.score |= attribute == "local_score",
                         _ => {}
                     }
@@ -43,6 +46,18 @@ impl Reads {
             Value::Array(items) => items.iter().for_each(|item| self.follow(item)),
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
+    }
+
+    /// Takes the names that are looked for in an attribute.
+    fn expect(&mut self, asked: &Value) {
+        let set = asked.pointer("/left/./attr").and_then(Value::as_str);
+        let (Some(set), Some(right)) = (set, asked.get("right")) else {
+            return;
+        };
+        let many = right.get("Set").and_then(Value::as_array).into_iter().flatten();
+        let names = many.chain([right]).filter_map(|name| name.get("Value")?.as_str());
+        self.expected
+            .extend(names.map(|name| (set.to_owned(), name.to_owned())));
     }
 
     /// Whether it asks for something that it could not see.

@@ -6,9 +6,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::reads::Reads;
 use super::{CONDITION_FAMILY, Condition, WORLD, scan};
-use crate::model::{Confidence, ReasonCode, Rule, RuleObject, Severity, Treatment};
+use crate::model::{Confidence, Origin, ReasonCode, Rule, RuleObject, Severity, ToolClass, Treatment};
 use crate::policy::PolicyError;
-use crate::policy::values::{line, named};
+use crate::policy::suggest::did_you_mean;
+use crate::policy::values::{line, list, named};
 
 /// The longest `@id`.
 const MAX_ID: usize = 64;
@@ -123,9 +124,20 @@ impl Sheet {
                 ))
             })?;
             starts.push(start);
+            let reads = Reads::of(&json);
+            let mut asked_rules = Vec::new();
+            for (set, name) in &reads.expected {
+                let quoted = text.get(start..).and_then(|text| text.find(&format!("\"{name}\"")));
+                let at = start + quoted.unwrap_or_default();
+                match set.as_str() {
+                    "findings" => asked_rules.push((name.clone(), place.line(text, at))),
+                    _ => known(set, name).map_err(|why| (at, why))?,
+                }
+            }
             sheet.conditions.push(Condition {
                 place: place.line(text, start),
-                reads: Reads::of(&json),
+                asked_rules,
+                reads,
                 rule,
             });
         }
@@ -160,6 +172,26 @@ impl Sheet {
             None => Ok(self),
         }
     }
+}
+
+/// Refuses a name that is never in the set of this attribute.
+fn known(set: &str, name: &str) -> Result<(), String> {
+    let codes: Vec<ReasonCode> = ReasonCode::all().collect();
+    let names: Vec<&str> = match set {
+        "classes" => ToolClass::ALL.iter().map(|class| class.as_str()).collect(),
+        "origins" => Origin::ALL.iter().map(|origin| origin.as_str()).collect(),
+        "reasons" if !name.starts_with("org.") => codes.iter().map(ReasonCode::as_str).collect(),
+        _ => return Ok(()),
+    };
+    if names.contains(&name) {
+        return Ok(());
+    }
+    let suggested = did_you_mean(name, names.iter().copied());
+    let names = list(names.into_iter());
+    Err(format!(
+        "`{set}`: expected one of {names}, found `{}`{suggested}",
+        name.escape_debug()
+    ))
 }
 
 /// What is documented of a condition, by its annotations.

@@ -304,6 +304,18 @@ fn errors_name_the_file_the_line_and_what_was_expected() {
             "p.toml:4: expected an `@id` that no other condition has, found `condition.a` twice",
         ),
         (
+            "@id(\"a\")\nforbid(principal, action, resource)\nwhen { resource.classes.containsAny([\"pays\",\n\"send_out\"]) };",
+            "p.toml:6: `classes`: expected one of ",
+        ),
+        (
+            "@id(\"a\") forbid(principal, action, resource)\nwhen { context.origins.contains(\"tool_outputs\") };",
+            "found `tool_outputs`; did you mean `tool_output`?",
+        ),
+        (
+            "@id(\"a\") forbid(principal, action, resource)\nunless { context.reasons.contains(\"jail_break\") };",
+            "p.toml:4: `reasons`: ",
+        ),
+        (
             "@id(\"a\") forbid(principal == ?principal, action, resource);",
             "p.toml:3: ",
         ),
@@ -312,6 +324,18 @@ fn errors_name_the_file_the_line_and_what_was_expected() {
         assert!(error.contains(is), "{cedar}\n{error}\n{is}");
         assert!(error.starts_with("p.toml"), "{error}");
     }
+    let asked = "@id(\"a\") forbid(principal, action, resource)\nwhen { context.findings.contains(\"own.badge\") &&\n\
+                 context.findings.containsAll([\"secret\", \"secret.aws_kye\"]) };";
+    let policy = compiled(&with(asked));
+    let rules = ["secret.aws_key", "own.badge"];
+    let refused = policy.hold_rules("p.toml", rules.into_iter()).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("p.toml:5: `findings`: expected a rule or a family of rules, found `secret.aws_kye`"),
+        "{refused}"
+    );
+    assert!(refused.ends_with("did you mean `secret.aws_key`?"), "{refused}");
+    let rules = ["secret.aws_kye", "own.badge"];
+    policy.hold_rules("p.toml", rules.into_iter()).unwrap();
     let in_a_layer =
         format!("name = 'x'\n[teams.t]\ncallers = ['*']\n[teams.t.conditions]\ntext = \"\"\"\n\n{forbid} wen;\"\"\"");
     assert!(error(&in_a_layer).starts_with("p.toml:7: "), "{}", error(&in_a_layer));
