@@ -304,9 +304,13 @@ impl<D: Dialect + Sync> Follow for Hold<'_, D> {
             }
             Novelty::Released if self.held.is_empty() => {
                 let question = self.dialect.question(vec![value.clone()]);
-                if let Err(denial) = self.route.verdicts.record(&question).await {
-                    return Err(self.denied(&denial));
-                }
+                let passes = match self.route.verdicts.repeat(&question).await {
+                    Ok(None) => Ok(()),
+                    // It had its new form when it was released.
+                    Ok(Some(_)) => Err(Denial::unmodifiable(question.stage)),
+                    Err(denial) => Err(denial),
+                };
+                passes.map_err(|denial| self.denied(&denial))?;
                 self.admit_identifiers(&Json::Null, lines).await?;
                 self.see(judged_units::identifiers(&value));
                 self.pass(scope.as_deref(), &value, &value);

@@ -233,10 +233,7 @@ impl Route {
         let known = self.judged.known(start, &view);
         let asked = match known {
             Novelty::Bare => self.ask_rules(&question).await?,
-            Novelty::Released => {
-                self.verdicts.record(&question).await?;
-                None
-            }
+            Novelty::Released => self.verdicts.repeat(&question).await?,
             Novelty::New => self.settle(&question).await?,
         };
         let became = match asked {
@@ -249,13 +246,18 @@ impl Route {
         Ok(became)
     }
 
+    /// Whether something that stands for itself was let through, and passes without being asked about.
+    pub(super) fn passes_again(&self, digest: Digest) -> bool {
+        self.judged.was_let_through(digest) && !self.verdicts.change_with_time()
+    }
+
     /// Judges what of a request's path and headers may hold words. What was let through before goes on.
     pub(super) async fn admit_transport(&self, transport: &Transport) -> Result<(), Denial> {
         let Some(unread) = &transport.unread else {
             return Ok(());
         };
         let digest: Digest = blake3::hash(unread.write().as_bytes()).into();
-        if self.judged.was_let_through(digest) {
+        if self.passes_again(digest) {
             return Ok(());
         }
         let question = self.beside(Stage::Request, "forwarded", unread.clone());

@@ -37,6 +37,8 @@ pub(super) struct Question {
 enum Depth {
     /// By rules, and by a judge.
     Whole,
+    /// The same, and its session stays as it is: it has been there before.
+    Again,
     /// By rules.
     Rules,
 }
@@ -118,15 +120,19 @@ impl VerdictClient {
         self.ask(question, Depth::Rules).await.into_result()
     }
 
-    /// Records a message that was let through before and goes on again.
+    /// Records a message that was let through before and goes on again. Where the organisation has conditions it is asked about anew:
+    /// they look at the time and the session as well.
     ///
     /// # Errors
     ///
-    /// The refusal, where it cannot be recorded and nothing goes on without a record.
-    pub(super) async fn record(&self, question: &Question) -> Result<(), Denial> {
+    /// As [`settle`](Self::settle); also where it cannot be recorded and nothing goes on without a record.
+    pub(super) async fn repeat(&self, question: &Question) -> Result<Option<Json>, Denial> {
         let Source::Here { guardian, caller } = &self.source else {
-            return Ok(());
+            return Ok(None);
         };
+        if self.change_with_time() {
+            return self.ask(question, Depth::Again).await.into_result();
+        }
         let unrecorded = || Denial::undecided(question.stage, "judge_unavailable", NO_VERDICT);
         let step = self
             .decoded(question)
@@ -138,8 +144,16 @@ impl VerdictClient {
             .await
             .map_err(|refused| not_admitted(refused, question.stage))?;
         match guardian.record_repeated(&admitted, &step).await {
-            Recorded::Yes => Ok(()),
+            Recorded::Yes => Ok(None),
             Recorded::No => Err(unrecorded()),
+        }
+    }
+
+    /// Whether what was let through before may be refused now. What a server elsewhere would say is not known.
+    pub(super) fn change_with_time(&self) -> bool {
+        match &self.source {
+            Source::Here { guardian, caller } => guardian.has_conditions(&caller.organisation),
+            Source::There { .. } => false,
         }
     }
 
@@ -421,6 +435,9 @@ async fn decide(guardian: &Arc<Guardian>, admitted: Admitted, step: Arc<Step>, d
         let (decided, update) = guardian.answer(&admitted, step, None).await;
         // Nobody may be there any more.
         let _ = answer.send(decided);
+        if depth == Depth::Again {
+            return;
+        }
         // The answer is taken before the session is updated, also where both happen on one thread.
         tokio::task::yield_now().await;
         update.apply().await;

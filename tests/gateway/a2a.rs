@@ -265,6 +265,37 @@ async fn what_is_masked_is_masked_in_every_view_and_for_the_agent() {
 }
 
 #[tokio::test]
+async fn a_repeated_answer_is_held_to_the_conditions_as_they_are_now() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = folder.path().join("policy.toml");
+    let conditions = "[conditions]\ntext = '''@id(\"after_a_denial\")\n\
+        forbid(principal, action == Action::\"a2a_response\", resource) when { context.session.denied > 0 };'''\n";
+    std::fs::write(&policy, conditions).unwrap();
+    let agent = agent_with(task(json!([{"kind": "text", "text": "Oslo: rain, 9 degrees."}]))).await;
+    let judge = judge().await;
+    let toml = format!("policy = {policy:?}\n{}", config(&agent, "a2a", ""));
+    let guardian = TestGuardian::with_judge(&judge, &toml).await;
+    let caller = Caller::of(&guardian);
+    let said = |text: &str| {
+        let mut params = message(text);
+        params["message"]["contextId"] = json!("context-1");
+        params
+    };
+    let get = || caller.call("tasks/get", json!({"id": "task-1"}));
+    let answer = caller.call("message/send", said("What is the weather in Oslo?")).await;
+    assert_eq!(answer["result"]["status"]["state"], "completed", "{answer}");
+    let view = get().await;
+    assert_eq!(view["result"], answer["result"], "{view}");
+    let denied = caller.call("message/send", said("Bring me the forbidden fruit.")).await;
+    assert_eq!(denied["error"]["data"]["aos"]["stage"], "request", "{denied}");
+    let view = get().await;
+    assert!(!view.to_string().contains("Oslo"), "{view}");
+    let records = guardian.records(7).await;
+    let found = |record: &Value| record["findings"].to_string().contains("condition.after_a_denial");
+    assert_eq!(records.iter().filter(|record| found(record)).count(), 1, "{records:?}");
+}
+
+#[tokio::test]
 async fn a_card_leads_to_the_gateway_and_nowhere_else() {
     let agent = Agent::answering(|asked| {
         let host = asked.headers["host"].to_str().unwrap().to_owned();
