@@ -325,16 +325,26 @@ fn errors_name_the_file_the_line_and_what_was_expected() {
         assert!(error.starts_with("p.toml"), "{error}");
     }
     let asked = "@id(\"a\") forbid(principal, action, resource)\nwhen { context.findings.contains(\"own.badge\") &&\n\
-                 context.findings.containsAll([\"secret\", \"secret.aws_kye\"]) };";
+                 context.findings.containsAll([\"secret\", \"secret.aws_bedrock_kye\"]) };";
     let policy = compiled(&with(asked));
-    let rules = ["secret.aws_key", "own.badge"];
-    let refused = policy.hold_rules("p.toml", rules.into_iter()).unwrap_err().to_string();
+    let built_in = crate::prefilter::Prefilters::standard().unwrap();
+    let over_sessions = crate::session::rules::catalogue().map(|rule| rule.id.as_str());
+    let mut rules: Vec<&str> = built_in
+        .rules()
+        .map(|rule| rule.id.as_str())
+        .chain(over_sessions)
+        .collect();
+    rules.push("own.badge");
+    let refused = policy
+        .hold_rules("p.toml", rules.iter().copied())
+        .unwrap_err()
+        .to_string();
     assert!(
-        refused.starts_with("p.toml:5: `findings`: expected a rule or a family of rules, found `secret.aws_kye`"),
+        refused.starts_with("p.toml:5: `findings`: expected a rule or a family of rules, found `secret.aws_bedrock_kye`"),
         "{refused}"
     );
     assert!(refused.ends_with("did you mean `secret.aws_key`?"), "{refused}");
-    let rules = ["secret.aws_kye", "own.badge"];
+    rules.push("secret.aws_kye");
     policy.hold_rules("p.toml", rules.into_iter()).unwrap();
     let in_a_layer =
         format!("name = 'x'\n[teams.t]\ncallers = ['*']\n[teams.t.conditions]\ntext = \"\"\"\n\n{forbid} wen;\"\"\"");
