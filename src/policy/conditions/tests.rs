@@ -340,11 +340,12 @@ fn errors_name_the_file_the_line_and_what_was_expected() {
         .unwrap_err()
         .to_string();
     assert!(
-        refused.starts_with("p.toml:5: `findings`: expected a rule or a family of rules, found `secret.aws_bedrock_kye`"),
+        refused
+            .starts_with("p.toml:5: `findings`: expected a rule or a family of rules, found `secret.aws_bedrock_kye`"),
         "{refused}"
     );
-    assert!(refused.ends_with("did you mean `secret.aws_key`?"), "{refused}");
-    rules.push("secret.aws_kye");
+    assert!(refused.ends_with("did you mean `secret.aws_bedrock_key`?"), "{refused}");
+    rules.push("secret.aws_bedrock_kye");
     policy.hold_rules("p.toml", rules.into_iter()).unwrap();
     let in_a_layer =
         format!("name = 'x'\n[teams.t]\ncallers = ['*']\n[teams.t.conditions]\ntext = \"\"\"\n\n{forbid} wen;\"\"\"");
