@@ -1,4 +1,4 @@
-//! Contents: the pieces of text that a step carries, with who wrote them and where they stand.
+//! Contents: the pieces of text that a step carries, with their authors and their places.
 
 use super::{ReasonCode, named_enum};
 use std::fmt;
@@ -58,7 +58,7 @@ impl fmt::Display for Pointer {
 }
 
 named_enum! {
-    /// Who speaks in a content.
+    /// The author of a content.
     Origin {
         /// The agent's own system prompt and the description of itself.
         Instructions = "instructions",
@@ -80,20 +80,20 @@ named_enum! {
         RemoteAgent = "remote_agent",
         /// An event that activates the agent.
         Trigger = "trigger",
-        /// How a tool describes itself.
+        /// A tool's description of itself.
         ToolDescription = "tool_description",
-        /// Nobody known: ids, metadata, fields outside the specification.
+        /// An unknown author: ids, metadata, fields outside the specification.
         Unknown = "unknown",
     }
 }
 
 impl Origin {
-    /// Whether words of this origin may tell the agent what to do.
+    /// Returns `true` if words of this origin may tell the agent what to do.
     pub const fn has_authority(self) -> bool {
         matches!(self, Origin::Instructions | Origin::User)
     }
 
-    /// Whether words of this origin were written outside the agent and its user, so that instructions in them are nobody's.
+    /// Returns `true` if words of this origin were written outside the agent and its user, so that their instructions are void.
     pub const fn is_external(self) -> bool {
         match self {
             Origin::ToolOutput
@@ -126,16 +126,16 @@ impl Origin {
     }
 }
 
-/// Whether a content is what the step is about, or stands around it.
+/// The place of a content: in the subject of the step or around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Place {
-    /// What the step is about: message text, arguments, outputs, memories, reasoning. Only this can be edited.
+    /// The subject of the step: message text, arguments, outputs, memories, reasoning. Only this can be edited.
     Body,
-    /// What surrounds it: the agent's description of itself, ids, names, timestamps. Screened, never edited.
+    /// The surroundings: the agent's description of itself, ids, names, timestamps. Screened, never edited.
     Surroundings,
 }
 
-/// How a content stands in the document.
+/// The form of a content in the document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A JSON string value.
@@ -143,7 +143,7 @@ pub enum Form {
     /// A number of many digits: a card, an account, a phone. The text is the number as it is written; edited, it becomes a
     /// string.
     Number,
-    /// The name of a member of somebody's structured data. Never edited. The pointer is that of the member.
+    /// The name of a member of structured data. Never edited. The pointer is that of the member.
     Key,
     /// A base64 file that holds text; the content's text is the decoded file, an edit is encoded again.
     TextFile {
@@ -157,33 +157,33 @@ pub enum Form {
     },
 }
 
-/// One piece of text of a step that somebody wrote.
+/// A piece of text in a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
     /// The id by which prompts and edits name it.
     pub id: ContentId,
-    /// Who wrote it.
+    /// Its author.
     pub origin: Origin,
-    /// Where it stands in the request.
+    /// Its place in the request.
     pub pointer: Pointer,
     /// The nearest name: the argument of a tool call, the key of structured data.
     pub label: Option<String>,
-    /// Whether the step is about it.
+    /// Its place in the step.
     pub place: Place,
-    /// How it stands in the document.
+    /// Its form in the document.
     pub form: Form,
     /// The text, unescaped.
     pub text: String,
 }
 
 impl Content {
-    /// Whether it stands under one of these names, in any case.
+    /// Returns `true` if its label is one of these names, in any case.
     pub fn is_labelled(&self, names: &[&str]) -> bool {
         let label = self.label.as_deref();
         label.is_some_and(|label| names.iter().any(|name| name.eq_ignore_ascii_case(label)))
     }
 
-    /// Whether an edit of this content can be written back.
+    /// Returns `true` if an edit of this content can be written back.
     pub fn is_editable(&self) -> bool {
         self.place == Place::Body && matches!(self.form, Form::Text | Form::Number | Form::TextFile { .. })
     }

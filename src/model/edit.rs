@@ -11,13 +11,13 @@ pub struct Edit {
     pub content: ContentId,
     /// Bytes of the content's text (UTF-8, unescaped).
     pub span: Range<usize>,
-    /// What stands there afterwards.
+    /// The text that replaces them.
     pub replacement: String,
-    /// Why.
+    /// The reason.
     pub reason: ReasonCode,
 }
 
-/// Why edits could not be applied.
+/// The reason why edits could not be applied.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EditError {
     /// No content has this id.

@@ -1,4 +1,4 @@
-//! Findings: what a prefilter saw, exactly where, and how sure it is.
+//! Findings: what a prefilter saw, with the exact place and a degree of certainty.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::named_enum::{named_enum, named_set};
 use super::{ContentId, Pointer, ReasonCode};
 
 named_enum! {
-    /// How bad it is if the finding is right.
+    /// The harm if the finding is right.
     Severity {
         /// Worth knowing.
         Info = "info",
@@ -22,7 +22,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// How likely it is that the finding is right.
+    /// The likelihood that the finding is right.
     Confidence {
         /// A hint.
         Low = "low",
@@ -34,7 +34,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// What is made of a finding, from the laxest to the strictest.
+    /// The treatment of a finding, from the laxest to the strictest.
     Treatment {
         /// Settle the step as harmless, if nothing stricter applies.
         Allow = "allow",
@@ -71,30 +71,30 @@ named_enum! {
     }
 }
 
-/// What a prefilter saw.
+/// A finding of a prefilter.
 ///
 /// A finding never carries the text that it found: a record of a secret must not be a second copy of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// The rule, `family.rule`.
     pub rule: String,
-    /// Why it matters.
+    /// The reason why it matters.
     pub reason: ReasonCode,
-    /// How bad it is if it is right.
+    /// The harm if it is right.
     pub severity: Severity,
-    /// How likely it is right.
+    /// The likelihood that it is right.
     pub confidence: Confidence,
     /// The content, unless it is about the step's shape.
     pub content: Option<ContentId>,
-    /// Where the content stands in the request.
+    /// The place of the content in the request.
     pub pointer: Pointer,
     /// Bytes of the content's raw text (UTF-8, unescaped) that the finding is about.
     pub span: Range<usize>,
     /// The view in which it was seen.
     pub view: View,
-    /// What the rule suggests; the organisation's policy decides.
+    /// The treatment that the rule suggests; the organisation's policy decides.
     pub suggested: Treatment,
-    /// What was seen, in one sentence for a person, without the sensitive text itself.
+    /// An explanation in one sentence for a person, without the sensitive text itself.
     pub explanation: String,
 }
 
@@ -109,7 +109,7 @@ impl Finding {
     }
 }
 
-/// What was examined, so that a verdict can prove what it looked at.
+/// The record of what was examined, as proof for a verdict.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Contents examined.
@@ -131,7 +131,7 @@ pub struct Coverage {
 /// One content that was examined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Examined {
-    /// Where it stands.
+    /// The place of the content in the request.
     pub pointer: Pointer,
     /// The views in which it was examined, in order, without repetition.
     pub views: ViewSet,
@@ -145,8 +145,8 @@ named_set! {
 /// The result of screening a step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Screening {
-    /// What was seen, in document order.
+    /// The findings, in document order.
     pub findings: Vec<Finding>,
-    /// What was looked at.
+    /// The record of what was examined.
     pub coverage: Coverage,
 }

@@ -1,6 +1,6 @@
-//! History: what happened in a session before a step, in the words in which a judge is told of it.
+//! History: the events of a session before a step, in the words in which a judge is told of them.
 //!
-//! Everything here is a quotation with its speaker: no text of it has more authority than whoever wrote it.
+//! Everything here is a quotation with its speaker: no text of it has more authority than its author.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use super::named_enum;
 use super::{Confidence, ContentId, Kind, Method, Origin, Pointer, ReasonCode, Severity};
 
 named_enum! {
-    /// What became of an earlier step.
+    /// The outcome of an earlier step.
     Outcome {
-        /// It happened; nobody judged it.
+        /// It happened; it was not judged.
         Done = "done",
         /// It was allowed.
         Allowed = "allowed",
@@ -22,9 +22,9 @@ named_enum! {
 }
 
 named_enum! {
-    /// Why the beginning of a session is not known, although there was one.
+    /// The reason why the beginning of a session is not known, although there was one.
     Gap {
-        /// It began before this process, or its earlier steps were sent to nobody here.
+        /// It began before this process, or its earlier steps were not sent here.
         BeganBefore = "began_before",
         /// It had to make room for other sessions.
         MadeRoom = "made_room",
@@ -36,7 +36,7 @@ named_enum! {
 }
 
 impl Gap {
-    /// What is not known, and why, in one sentence for operators and judges.
+    /// Describes what is not known, and why, in one sentence for operators and judges.
     pub const fn describe(self) -> &'static str {
         match self {
             Gap::BeganBefore => {
@@ -56,7 +56,7 @@ impl Gap {
 }
 
 impl Outcome {
-    /// Whether the step happened, as it was or as modified.
+    /// Returns `true` if the step happened, as it was or as modified.
     pub const fn happened(self) -> bool {
         match self {
             Outcome::Done | Outcome::Allowed | Outcome::Modified => true,
@@ -71,11 +71,11 @@ const TO_WORD: usize = 24;
 /// A text, or its head and its tail where it was too long to be kept whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The text, or how it begins.
+    /// The text, or its beginning.
     pub head: String,
     /// Bytes between head and tail that were not kept.
     pub cut: usize,
-    /// How it ends; empty when nothing was cut.
+    /// Its end; empty when nothing was cut.
     pub tail: String,
 }
 
@@ -114,7 +114,7 @@ impl Excerpt {
         self.head.len() + self.tail.len()
     }
 
-    /// Whether nothing is kept.
+    /// Returns `true` if nothing is kept.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -123,13 +123,13 @@ impl Excerpt {
 /// One piece of text of an earlier step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EarlierText {
-    /// Who wrote it.
+    /// Its author.
     pub origin: Origin,
-    /// Where it stood in its request.
+    /// Its place in its request.
     pub pointer: Pointer,
     /// The nearest name: an argument, the key of structured data.
     pub label: Option<String>,
-    /// What it said.
+    /// Its words.
     pub text: Excerpt,
 }
 
@@ -138,13 +138,13 @@ pub struct EarlierText {
 pub struct Noted {
     /// The rule.
     pub rule: String,
-    /// Why it matters.
+    /// The reason why it matters.
     pub reason: ReasonCode,
-    /// How bad it is if it is right.
+    /// The harm if it is right.
     pub severity: Severity,
-    /// How likely it is right.
+    /// The likelihood that it is right.
     pub confidence: Confidence,
-    /// Where it was seen in that step.
+    /// Its place in that step.
     pub pointer: Pointer,
 }
 
@@ -155,7 +155,7 @@ pub struct Earlier {
     pub number: u32,
     /// The number of its latest repetition; its own where it was not repeated.
     pub last: u32,
-    /// How often it came.
+    /// The number of times it came.
     pub times: u32,
     /// Its method.
     pub method: Method,
@@ -163,15 +163,15 @@ pub struct Earlier {
     pub kind: Kind,
     /// The tool that it called; of an answer, the tool that answered, where the session knows.
     pub tool: Option<String>,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
     /// The reasons of its verdict.
     pub reasons: Vec<ReasonCode>,
-    /// What it said, in document order.
+    /// Its texts, in document order.
     pub said: Vec<EarlierText>,
     /// Texts that were not kept.
     pub unsaid: usize,
-    /// What was seen in it, the gravest first.
+    /// The findings in it, the gravest first.
     pub noted: Vec<Noted>,
 }
 
@@ -182,24 +182,24 @@ pub struct Request {
     pub number: u32,
     /// The number of the step in which the user said it.
     pub step: u32,
-    /// What the user said.
+    /// The user's words.
     pub text: Excerpt,
-    /// For words that only make sense as an answer (“yes, do it”): the step that they answer.
+    /// The step that the words answer, if they only make sense as an answer (“yes, do it”).
     pub answers: Option<u32>,
 }
 
-/// Where something in a step was read first, with the words around it.
+/// The first reading of something in a step, with the words around it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FirstRead {
     /// The number of the step in which it was read.
     pub step: u32,
-    /// Who wrote it there.
+    /// Its author there.
     pub origin: Origin,
     /// The tool whose output it was, where the session knows.
     pub tool: Option<String>,
-    /// Where it stood in that step.
+    /// Its place in that step.
     pub pointer: Pointer,
-    /// What of it reappears; empty where the step only does what the words ask for.
+    /// The parts of it that reappear; empty where the step only does what the words ask for.
     pub of: Vec<Reappears>,
     /// Bytes of the text before these words.
     pub before: usize,
@@ -214,16 +214,16 @@ pub struct FirstRead {
 pub struct Reappears {
     /// The content of the step; `None` for a number among the arguments.
     pub content: Option<ContentId>,
-    /// Where it stands in the step.
+    /// Its place in the step.
     pub pointer: Pointer,
-    /// As it is written there; of a long passage the beginning.
+    /// Its text as it is written there; of a long passage the beginning.
     pub text: String,
 }
 
-/// Whether a session knows what its user asked for.
+/// A session's knowledge of what its user asked for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Voice {
-    /// No message of the user was ever seen: who sends no such messages may have a user who asked for everything.
+    /// No message of the user was ever seen: a user whose messages are not sent here may have asked for everything.
     #[default]
     Unheard,
     /// The user was heard.
@@ -232,27 +232,27 @@ pub enum Voice {
     Refused,
 }
 
-/// What happened in a session before a step, chosen and shortened for a judge.
+/// The history of a session before a step, chosen and shortened for a judge.
 #[derive(Clone, Debug, Default)]
 pub struct History {
-    /// What the user asked for, oldest first.
+    /// The user's requests, oldest first.
     pub requests: Vec<Arc<Request>>,
     /// Requests that are left out.
     pub more_requests: usize,
-    /// Where things in the step were read first, the most telling first.
+    /// The first readings of things in the step, the most telling first.
     pub first_read: Vec<FirstRead>,
     /// Earlier steps, the most relevant first.
     pub steps: Vec<Arc<Earlier>>,
     /// Earlier steps that are left out.
     pub more_steps: usize,
-    /// Whether the session knows what its user asked for.
+    /// The session's knowledge of what its user asked for.
     pub voice: Voice,
-    /// Why its beginning is not known, where it is not.
+    /// The reason why its beginning is not known, where it is not.
     pub gap: Option<Gap>,
 }
 
 impl History {
-    /// Nothing happened, or nobody knows.
+    /// The history where nothing happened or nothing is known.
     pub const NONE: &'static History = &History {
         requests: Vec::new(),
         more_requests: 0,

@@ -54,7 +54,7 @@ pub enum RequestId {
     Integer(String),
 }
 
-/// Who sent a step: the organisation that the credential belongs to, and a name for the credential.
+/// The sender of a step: the organisation that the credential belongs to, and a name for the credential.
 ///
 /// The name is for limits and audit records; it is never the credential itself.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -4,8 +4,8 @@ use super::named_enum;
 use super::{Content, Kind, Method, Origin, Step};
 
 named_enum! {
-    /// What a judge's edits may do to a content, the least first. None of them can write anything: what goes is replaced by a
-    /// fixed mark.
+    /// The edits that a judge may make to a content, the least first. None of them can write anything: what goes is replaced
+    /// by a fixed mark.
     Leeway {
         /// Nothing: memories, events, lists and descriptions of tools and agents stand or fall whole.
         Nothing = "nothing",
@@ -29,7 +29,7 @@ const LISTS: [&str; 6] = [
 ];
 
 impl Step {
-    /// What a judge's edits may do to a content of this step.
+    /// Returns what a judge's edits may do to a content of this step.
     pub fn leeway(&self, content: &Content) -> Leeway {
         if !content.is_editable() || !self.method.allows_modification() || self.method == Method::AgentCard {
             return Leeway::Nothing;
@@ -44,7 +44,7 @@ impl Step {
         }
     }
 
-    /// What a judge's edits may do to the step at most.
+    /// Returns the most that a judge's edits may do to the step.
     pub fn most_leeway(&self) -> Leeway {
         let all = self.contents.iter().map(|content| self.leeway(content));
         all.max().unwrap_or(Leeway::Nothing)

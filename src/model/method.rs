@@ -56,7 +56,7 @@ named_enum! {
 }
 
 impl Method {
-    /// Whether the protocol lets a guardian answer `modify`; what would be a modification of the others is denied.
+    /// Returns `true` if the protocol lets a guardian answer `modify`; what would be a modification of the others is denied.
     ///
     /// Source: the decision tables of the A2A hooks (cancel, get push configuration, resubscribe).
     pub const fn allows_modification(self) -> bool {
@@ -68,7 +68,7 @@ impl Method {
 }
 
 named_enum! {
-    /// What kind of step it is: one prompt template each.
+    /// The kind of a step: one prompt template each.
     Kind {
         /// A message of the user, before it reaches the agent.
         UserMessage = "user_message",
@@ -100,7 +100,7 @@ named_enum! {
 }
 
 impl Kind {
-    /// Whether the step acts on the world or hands something out, rather than bringing something in.
+    /// Returns `true` if the step acts on the world or hands something out, rather than bringing something in.
     pub const fn acts(self) -> bool {
         match self {
             Kind::ToolCall | Kind::A2aRequest | Kind::McpRequest | Kind::MemoryStore => true,
@@ -117,7 +117,7 @@ impl Kind {
     }
 }
 
-/// What happens to a step when nobody could decide: the judge is down, its budget is gone, the deadline has passed.
+/// The treatment of a step without a decision: the judge is down, its budget is gone, the deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Posture {
     /// Deny the step. The default.

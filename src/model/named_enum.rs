@@ -44,12 +44,12 @@ macro_rules! named_set {
                 self.0 |= 1 << value as u8;
             }
 
-            /// Whether the value is in it.
+            /// Returns `true` if the set holds the value.
             pub const fn has(self, value: $name) -> bool {
                 self.0 & (1 << value as u8) != 0
             }
 
-            /// Whether nothing is in it.
+            /// Returns `true` if the set is empty.
             pub const fn is_empty(self) -> bool {
                 self.0 == 0
             }

@@ -12,7 +12,7 @@ struct Entry {
 /// Declares the codes: name, ids in the OWASP lists, meaning.
 macro_rules! reason_codes {
     ($($code:ident = $name:literal [$($owasp:literal),*] $meaning:literal),+ $(,)?) => {
-        /// Why a step was denied, modified or remarked on.
+        /// The reason why a step was denied, modified or remarked on.
         ///
         /// The list is closed; organisations add their own under `org.`.
         #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -65,7 +65,7 @@ impl ReasonCode {
         LIST.iter().map(|entry| entry.code.clone())
     }
 
-    /// Whether it names a piece of data, which can be masked, rather than something that is done or said.
+    /// Returns `true` if it names a piece of data, which can be masked, rather than something that is done or said.
     pub const fn is_data(&self) -> bool {
         matches!(self, ReasonCode::SecretExposure | ReasonCode::PersonalData)
     }
@@ -97,7 +97,7 @@ impl ReasonCode {
         Self::entry(self).map_or(&[], |entry| entry.owasp)
     }
 
-    /// What the code means, in one sentence.
+    /// Returns the meaning of the code, in one sentence.
     pub fn meaning(&self) -> &'static str {
         Self::entry(self).map_or("A code of the organisation's own.", |entry| entry.meaning)
     }

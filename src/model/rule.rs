@@ -1,4 +1,4 @@
-//! What a rule is: its id, what it means, what it suggests, and examples of both kinds.
+//! The description of a rule: its id, its meaning, its suggestion, and examples of both kinds.
 
 use super::named_enum;
 use super::{Confidence, Content, Finding, Pointer, ReasonCode, Severity, Treatment, View};
@@ -8,31 +8,31 @@ use super::{Confidence, Content, Finding, Pointer, ReasonCode, Severity, Treatme
 pub struct Rule {
     /// `family.rule`.
     pub id: String,
-    /// What it looks for, in one sentence.
+    /// A sentence that says what it looks for.
     pub title: String,
-    /// Why that matters.
+    /// The reason why that matters.
     pub reason: ReasonCode,
-    /// How bad it is if the finding is right.
+    /// The harm if the finding is right.
     pub severity: Severity,
-    /// How likely the finding is right.
+    /// The likelihood that the finding is right.
     pub confidence: Confidence,
-    /// What it suggests, unless the policy says otherwise.
+    /// The treatment that it suggests, unless the policy says otherwise.
     pub suggests: Treatment,
     /// Texts, or little sessions, on which it fires.
     pub fires_on: Vec<String>,
     /// Texts that look alike and on which it stays silent.
     pub silent_on: Vec<String>,
-    /// What a user has to have named for a finding in a call to be no more than evidence.
+    /// The object that a user has to have named for a finding in a call to be no more than evidence.
     pub object: RuleObject,
-    /// Whether it finds what people ask their agents for as often as attackers do: jobs that run later, accounts, tables that are
-    /// dropped. Such a finding is certain only where a text without authority gave an order.
+    /// True if it finds what people ask their agents for as often as attackers do: jobs that run later, accounts, tables
+    /// that are dropped. Such a finding is certain only where a text without authority gave an order.
     pub administration: bool,
 }
 
 named_enum! {
-    /// What a finding is about, as far as a user can name it; the names are those of rule files.
+    /// The subject of a finding, as far as a user can name it; the names are those of rule files.
     RuleObject {
-        /// Nothing that a user could name: the finding stands, whoever asked.
+        /// Nothing that a user could name: the finding stands, even if the user asked.
         Nothing = "nothing",
         /// A disk.
         Device = "device",

@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::Rule;
 
-/// By what the code of a family refers to its rules: a constant for each (`rule_keys!`).
+/// A key by which the code of a family refers to one of its rules: a constant for each (`rule_keys!`).
 pub trait RuleKey: Copy + 'static {
     /// Every key, with the part of the rule's id behind the family.
     const ALL: &'static [(Self, &'static str)];
@@ -39,12 +39,12 @@ pub struct RuleTable<K, R = Rule> {
     keys: PhantomData<K>,
 }
 
-/// Why rules and keys do not fit.
+/// The reason why rules and keys do not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfit {
     /// The rule.
     pub rule: String,
-    /// What is wrong with it.
+    /// A description of the mismatch.
     pub why: &'static str,
 }
 

@@ -19,9 +19,9 @@ pub struct Step {
     pub session: Option<SessionId>,
     /// The user behind it, when the protocol says so.
     pub user: Option<UserId>,
-    /// What ties it to other postings and steps, where the protocol says so.
+    /// The ids that tie it to other postings and steps, where the protocol has them.
     pub ties: Ties,
-    /// What else is said about it that a judge has to know.
+    /// Other facts about it that a judge has to know.
     pub facts: Vec<Fact>,
     /// The tool call it carries: of `steps/toolCallRequest`, or of an MCP `tools/call`.
     pub tool_call: Option<ToolCall>,
@@ -31,10 +31,10 @@ pub struct Step {
     ///
     /// INVARIANT: the content at index `i` has the id [`ContentId::from_index`]`(i)`.
     pub contents: Vec<Content>,
-    /// Where the body holds numbers, booleans or nulls: the data that they are part of, in document order. Most of them are
-    /// no contents, but a step with another amount is another step, and a judge has to see it.
+    /// The data with numbers, booleans or nulls in the body, in document order. Most of these values are no contents, but a
+    /// step with another amount is another step, and a judge has to see it.
     pub data: Vec<Data>,
-    /// What was odd, but no error, in the way the step was written.
+    /// Remarks on oddities in the way the step was written that are no errors.
     pub remarks: Vec<Remark>,
     /// The document it came from.
     pub original: Arc<dyn Original>,
@@ -59,8 +59,8 @@ impl Step {
             .chain(&self.announced_tools)
     }
 
-    /// In which ways the step departs from the published texts, once for each way: the code and one sentence without content, but for
-    /// names of members that are spelled nearly like others.
+    /// Returns the ways in which the step departs from the published texts, each once: the code and one sentence without
+    /// content, but for names of members that are spelled nearly like others.
     pub fn leniencies(&self) -> Vec<(&'static str, &str)> {
         let mut found: Vec<(&'static str, &str)> = Vec::new();
         for remark in &self.remarks {
@@ -82,7 +82,7 @@ impl Step {
     }
 }
 
-/// What ties a step to another posting of itself, and an answer to its call. Untrusted: whoever posts the step chose it.
+/// The ids that tie a step to another posting of itself, and an answer to its call. Untrusted: the sender chose them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ties {
     /// The id of the step (AOS `context.stepId`): the same for every posting of it.
@@ -95,19 +95,19 @@ pub struct Ties {
     pub request: Option<String>,
 }
 
-/// Something said about a step that is no part of its body: by whom it was asked for, when it runs, where its texts come from.
+/// A statement about a step outside its body: who asked for it, when it runs, where its texts come from.
 ///
-/// Untrusted: whoever posts the step, or wrote what it carries, chose the text.
+/// Untrusted: the sender of the step, or the author of what it carries, chose the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fact {
-    /// What it is.
+    /// Its kind.
     pub kind: FactKind,
     /// The text, shortened.
     pub text: String,
 }
 
 named_enum! {
-    /// What a fact is.
+    /// The kind of a fact.
     FactKind {
         /// The name of the user behind the step (AOS 3.10).
         UserName = "user",
@@ -115,7 +115,7 @@ named_enum! {
         UserOrganisation = "user's organisation",
         /// The method of the MCP message.
         McpMethod = "MCP method",
-        /// From which sessions a server wants context in a sampling request (MCP `includeContext`).
+        /// The sessions from which a server wants context in a sampling request (MCP `includeContext`).
         IncludeContext = "includeContext",
         /// The observed agent's side of a message between agents, where it serves.
         Side = "the agent's side",
@@ -123,7 +123,7 @@ named_enum! {
         TriggerType = "trigger",
         /// The type of the event that triggers (AOS 3.6.1).
         TriggerEvent = "event",
-        /// When the trigger comes again.
+        /// The time at which the trigger comes again.
         Schedule = "schedule",
         /// The source of a retrieved document (AOS 3.14.1).
         KnowledgeId = "source",
@@ -163,18 +163,18 @@ pub struct ArgumentDefinition {
     pub name: String,
     /// Its JSON type, as declared.
     pub type_name: Option<String>,
-    /// Whether it must be there.
+    /// True if the argument is required.
     pub required: bool,
 }
 
-/// What becomes of a file, once it is written.
+/// The use of a file, once it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileUse {
     /// Something in it runs by itself.
     Runs,
     /// It steers an agent.
     Steers,
-    /// It is a program, which somebody runs.
+    /// It is a program, which runs when it is started.
     Program,
 }
 
@@ -192,9 +192,9 @@ pub struct ToolCall {
 /// Data that holds more than strings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Data {
-    /// Where it stands: the outermost object or array of somebody's data, or a single value.
+    /// Its place: the outermost object or array of the data, or a single value.
     pub pointer: Pointer,
-    /// Who wrote it.
+    /// Its author.
     pub origin: Origin,
     /// The JSON as it is written in the document, without the white space between its tokens.
     pub json: String,
@@ -205,7 +205,7 @@ pub struct Data {
 pub struct Argument {
     /// Its name, as written; empty when there was none.
     pub name: String,
-    /// Where its value stands.
+    /// The place of its value.
     pub pointer: Pointer,
     /// The value as it is written in the document: JSON.
     pub json: String,
@@ -214,15 +214,15 @@ pub struct Argument {
 /// Something noteworthy in the way a step was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
-    /// Where.
+    /// The place.
     pub pointer: Pointer,
-    /// What, in one sentence, without quoting content at length.
+    /// A description in one sentence, without quoting content at length.
     pub what: String,
-    /// What becomes of it.
+    /// Its kind, which says what becomes of it.
     pub kind: RemarkKind,
 }
 
-/// What becomes of a remark.
+/// The kind of a remark, which says what becomes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemarkKind {
     /// The step contradicts itself or its protocol: screening makes a finding of it.

@@ -1,4 +1,4 @@
-//! A suspicion: what a step is denied for as long as no model says why it does not hold.
+//! A suspicion: a finding for which a step is denied as long as no model says why it does not hold.
 
 /// The finding for which the guardian alone would deny a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -10,7 +10,7 @@ pub struct Suspicion {
 }
 
 impl Suspicion {
-    /// Whether a reasoning names the finding: the whole name of its rule, or the part behind the dot.
+    /// Returns `true` if a reasoning names the finding: the whole name of its rule, or the part behind the dot.
     pub fn is_named_in(&self, reasoning: &str) -> bool {
         let name = self.rule.rsplit('.').next().unwrap_or(&self.rule);
         let reasoning = reasoning.to_ascii_lowercase();

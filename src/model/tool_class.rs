@@ -3,13 +3,13 @@
 use super::named_enum::{named_enum, named_set};
 
 named_enum! {
-    /// What a tool does that matters for guarding. A tool can be of several classes, or of none.
+    /// The classes of tools that matter for guarding. A tool can be of several classes, or of none.
     ToolClass {
-        /// Brings in text that anybody may have written: web pages, mail, tickets.
+        /// Brings in text that anyone may have written: web pages, mail, tickets.
         ReadsUntrusted = "reads_untrusted",
         /// Brings in what is private: profiles, accounts, credentials.
         ReadsSensitive = "reads_sensitive",
-        /// Hands something to somebody else: mail, messages, posts, uploads.
+        /// Hands something to others: mail, messages, posts, uploads.
         SendsOut = "sends_out",
         /// Runs a command or code.
         Executes = "executes",
@@ -25,7 +25,7 @@ named_enum! {
 }
 
 impl ToolClass {
-    /// Whether a call of such a tool acts on the world, rather than brings something in.
+    /// Returns `true` if a call of such a tool acts on the world, rather than brings something in.
     pub const fn acts(self) -> bool {
         match self {
             ToolClass::ReadsUntrusted | ToolClass::ReadsSensitive => false,
@@ -45,7 +45,7 @@ named_set! {
 }
 
 impl ClassSet {
-    /// Whether a call of such a tool acts on the world.
+    /// Returns `true` if a call of such a tool acts on the world.
     pub fn acts(self) -> bool {
         self.iter().any(ToolClass::acts)
     }

@@ -1,4 +1,4 @@
-//! Verdicts: the answer to a step, and where it came from.
+//! Verdicts: the answer to a step, and its source.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// How bad it would be if the step happened, as a judge sees it.
+    /// The harm that the step would do, as a judge sees it.
     Risk {
         /// Nothing.
         None = "none",
@@ -34,7 +34,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// Whether the user asked for the step, as a judge sees it; from the strongest grant to none.
+    /// The user's authorisation of the step, as a judge sees it; from the strongest grant to none.
     Authorization {
         /// The user asked for exactly this.
         Explicit = "explicit",
@@ -48,7 +48,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// Where a verdict came from.
+    /// The source of a verdict.
     Source {
         /// Findings alone: prefilters with policy, or the local judge.
         Rules = "rules",
@@ -58,13 +58,13 @@ named_enum! {
         Judge = "judge",
         /// The local judge's trained scorer.
         Local = "local",
-        /// Nobody could decide: the posture.
+        /// The posture, because no decision could be made.
         Fallback = "fallback",
     }
 }
 
 named_enum! {
-    /// Which of a judge's models decided.
+    /// The model of a judge that decided.
     Stage {
         /// The only one there is.
         Single = "single",
@@ -76,7 +76,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// Whether verdicts are enforced.
+    /// The enforcement of verdicts.
     Enforcement {
         /// A step happens as its verdict says.
         Enforce = "enforce",
@@ -85,16 +85,16 @@ named_enum! {
     }
 }
 
-/// How a model's answer was come by, and what it took.
+/// The origin of a model's answer, and its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judging {
-    /// Which model decided.
+    /// The model that decided.
     pub stage: Stage,
-    /// Tokens that this decision took: none when the answer was stored, or somebody else asked for it.
+    /// Tokens that this decision took: none when the answer was stored, or another caller asked for it.
     pub tokens: u64,
     /// Their price, in millionths of the unit of the configured prices.
     pub cost_micros: u64,
-    /// How old a stored answer is.
+    /// The age of a stored answer.
     pub age_seconds: Option<u64>,
     /// The id of the decision for which the answer was given, where that was another one.
     pub decision: Option<Arc<str>>,
@@ -114,23 +114,23 @@ pub struct Diagnostic {
 pub struct Verdict {
     /// The answer.
     pub decision: Decision,
-    /// Where it came from.
+    /// Its source.
     pub source: Source,
     /// One sentence for the agent and its user; it neither leaks a rule nor echoes an attack.
     pub message: String,
     /// The full explanation, for the audit record and for agents whose organisation shows it.
     pub reasoning: String,
-    /// Why; empty for a plain allow.
+    /// The reasons; empty for a plain allow.
     pub reason_codes: Vec<ReasonCode>,
-    /// How sure, 0 to 1.
+    /// The confidence, 0 to 1.
     pub confidence: f64,
     /// The judge's view of the risk, where a judge was asked.
     pub risk: Option<Risk>,
     /// The judge's view of the user's authorisation, where a judge was asked.
     pub authorization: Option<Authorization>,
-    /// What prefilters saw.
+    /// The findings of the prefilters.
     pub findings: Vec<Finding>,
-    /// What was looked at.
+    /// The record of what was examined.
     pub coverage: Coverage,
     /// The edits that made the modified step; empty unless the decision is `modify`.
     pub edits: Vec<Edit>,
@@ -144,15 +144,15 @@ pub struct Verdict {
     pub prompt_version: String,
     /// The model that judged, where one did.
     pub model: Option<String>,
-    /// How the model's answer was come by, where one judged.
+    /// The origin of the model's answer, where one judged.
     pub judging: Option<Judging>,
-    /// What the local judge's trained scorer made of the step, where it was asked.
+    /// The opinion of the local judge's trained scorer, where it was asked.
     pub local: Option<Opinion>,
-    /// True when nobody could decide and the posture is to answer with an error (-32012).
+    /// True if no decision could be made and the posture is to answer with an error (-32012).
     pub undecided: bool,
-    /// What would have been answered, where that is observed and not enforced.
+    /// The answer that would have been given, where it is observed and not enforced.
     pub observed: Option<Box<Observed>>,
-    /// What went wrong inside.
+    /// The things that went wrong inside.
     pub diagnostics: Vec<Diagnostic>,
 }
 
@@ -165,25 +165,25 @@ pub struct Observed {
     pub message: String,
     /// The full explanation.
     pub reasoning: String,
-    /// Why; empty for a plain allow.
+    /// The reasons; empty for a plain allow.
     pub reason_codes: Vec<ReasonCode>,
     /// The edits that would have made the modified step.
     pub edits: Vec<Edit>,
     /// The step as it would have been modified. `None` where a single rule is observed: its edits are not worked out.
     pub modified: Option<Arc<Step>>,
-    /// True where the answer would have been an error, because nobody could decide.
+    /// True if the answer would have been an error, because no decision could be made.
     pub undecided: bool,
 }
 
 impl Observed {
-    /// The decision in a word: `allow`, `modify`, `deny`, or `error` where nobody could decide.
+    /// Returns the decision in a word: `allow`, `modify`, `deny`, or `error` where none could be made.
     pub fn outcome(&self) -> &'static str {
         outcome(self.decision, self.undecided)
     }
 }
 
 impl Verdict {
-    /// The decision in a word: `allow`, `modify`, `deny`, or `error` where nobody could decide.
+    /// Returns the decision in a word: `allow`, `modify`, `deny`, or `error` where none could be made.
     pub fn outcome(&self) -> &'static str {
         outcome(self.decision, self.undecided)
     }
@@ -193,25 +193,25 @@ fn outcome(decision: Decision, undecided: bool) -> &'static str {
     if undecided { "error" } else { decision.as_str() }
 }
 
-/// What the local judge's trained scorer made of a step.
+/// The opinion of the local judge's trained scorer on a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opinion {
     /// The probability of harm, 0 to 1.
     pub probability: f64,
-    /// What follows from it: `allow`, `deny` or `unsure`.
+    /// The conclusion from it: `allow`, `deny` or `unsure`.
     pub leaning: &'static str,
-    /// Whether that was applied, only recorded, or checked by asking a judge all the same.
+    /// The use of the conclusion: applied, only recorded, or checked by asking a judge all the same.
     pub standing: OpinionUse,
     /// The version of the scorer's model.
     pub model: String,
-    /// Why the step may not be allowed for so low a probability; looked for only where it is low enough.
+    /// The reason why the step may not be allowed for so low a probability; looked for only where it is low enough.
     pub unread: Option<&'static str>,
-    /// What moved it most, the gravest first.
+    /// The things that moved it most, the gravest first.
     pub evidence: Vec<Attribution>,
 }
 
 named_enum! {
-    /// What was made of a leaning.
+    /// The use of a leaning.
     OpinionUse {
         /// It was applied where it settles anything.
         Applied = "applied",
@@ -225,16 +225,16 @@ named_enum! {
 /// Something that moved a scorer. It never holds a text of the step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribution {
-    /// What it is: `passage`, the id of a rule, or a relation of the step to its session, in words.
+    /// Its name: `passage`, the id of a rule, or a relation of the step to its session, in words.
     pub what: String,
     /// The content, for a passage or a finding.
     pub content: Option<super::ContentId>,
-    /// Where it stands.
+    /// Its place in the request.
     pub pointer: super::Pointer,
     /// Bytes of the content's text.
     pub span: std::ops::Range<usize>,
-    /// Of a passage, the words that moved it most.
+    /// The words of a passage that moved it most.
     pub words: Vec<std::ops::Range<usize>>,
-    /// By how much: over zero towards harm, below zero towards harmless.
+    /// The amount: over zero towards harm, below zero towards harmless.
     pub weight: f64,
 }

@@ -1,8 +1,8 @@
-//! What must not be repeated: the texts of a step that a finding calls secret, and the proof that they were taken out.
+//! Texts that must not be repeated: those of a step that a finding calls secret, and the proof that they were taken out.
 //!
-//! Findings carry no text. But a secret can be the key of somebody's data, and so part of a pointer; or the id of a
-//! session, and so part of a record; or a judge repeats it. A [`Clean`] value was rid of all of them, and only
-//! [`Withheld`] makes one: what goes to a verdict or an audit record asks for it by its type.
+//! Findings carry no text. But a secret can be a key of structured data, and so part of a pointer; or the id of a session,
+//! and so part of a record; or a judge repeats it. All of them were removed from a [`Clean`] value, and only [`Withheld`]
+//! makes one: what goes to a verdict or an audit record asks for it by its type.
 //!
 //! The texts come from outside, so what is built of them is bounded: they are looked for by their first bytes, and of a
 //! step with too many of them nothing is repeated at all.
@@ -14,7 +14,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::{Confidence, Finding, Pointer, ReasonCode, Step, Treatment, Verdict, head};
 
-/// What stands for a text that is withheld.
+/// The mark that replaces a withheld text.
 pub const WITHHELD: &str = "[masked]";
 /// Shorter texts stand in other words by chance.
 const MIN_LEN: usize = 6;
@@ -40,7 +40,7 @@ enum Texts {
         sorted: Vec<String>,
         beginnings: AhoCorasick,
     },
-    /// Nobody knows which, or too many: nothing from outside is repeated.
+    /// Unknown, or too many: nothing from outside is repeated.
     All,
 }
 
@@ -137,7 +137,7 @@ impl Withheld {
         Clean(self.without(text).into_owned())
     }
 
-    /// How a text from outside begins without them, in at most so many bytes; and how many bytes are left out.
+    /// Returns the beginning of a text from outside without them, in at most so many bytes, and how many bytes are left out.
     pub fn clean_head(&self, text: &str, most: usize) -> (Clean<String>, usize) {
         let whole = self.without(text);
         let end = whole.floor_char_boundary(whole.len().min(most));
