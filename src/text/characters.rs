@@ -1,7 +1,7 @@
 //! The one table of characters that show nothing.
 
-/// Whether a character shows nothing by itself: joiners, direction marks, variation selectors, tags, fillers, soft hyphens.
-/// These are the code points that Unicode calls `Default_Ignorable_Code_Point`, and interlinear annotation.
+/// Returns `true` if a character shows nothing by itself: joiners, direction marks, variation selectors, tags, fillers, soft
+/// hyphens. These are the code points that Unicode calls `Default_Ignorable_Code_Point`, and interlinear annotation.
 pub(crate) const fn is_invisible(c: char) -> bool {
     !c.is_ascii()
         && matches!(

@@ -25,7 +25,7 @@ pub struct ExpressionError {
 }
 
 impl ExpressionError {
-    /// What is wrong with what a file holds under a name.
+    /// Describes an error in the value that a file holds under a name.
     pub(crate) fn new(file: &'static str, name: &'static str, why: String) -> Self {
         Self { file, name, why }
     }
@@ -70,15 +70,15 @@ impl Expression {
         })
     }
 
-    /// The compiled expression. There is always one: whoever screens has called `check` at the start, and a test compiles
-    /// every expression.
+    /// The compiled expression. There is always one: screening begins with a call of `check`, and a test compiles every
+    /// expression.
     pub(crate) fn regex(&self) -> Option<&Regex> {
         self.regex
             .get_or_init(|| Regex::new(&with_plain_borders(&self.text)).ok())
             .as_ref()
     }
 
-    /// Whether it fits anywhere.
+    /// Returns `true` if it matches anywhere.
     pub(crate) fn is_match(&self, text: &str) -> bool {
         self.regex().is_some_and(|regex| regex.is_match(text))
     }
@@ -137,7 +137,7 @@ pub(crate) struct ByteExpression {
 }
 
 impl ByteExpression {
-    /// What compiled expressions may take, each.
+    /// The most bytes that a compiled expression may take.
     const MAX_BYTES: usize = 4 << 20;
 
     /// Parses an expression.

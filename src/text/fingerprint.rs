@@ -1,7 +1,7 @@
 //! Fingerprints of texts: what was read is remembered as numbers, so that a memory of secrets is no second copy of them.
 //!
-//! They tell equal texts apart from others by chance, not by proof: a finding that rests on them is a hint with a place,
-//! and whoever makes two texts collide on purpose gains a finding, no more.
+//! They tell equal texts apart from others by chance, not by proof: a finding that rests on them is a hint with a place, and
+//! an attacker who makes two texts collide gains a finding, no more.
 
 const BASE: u64 = 0xcbf2_9ce4_8422_2325;
 const PRIME: u64 = 0x0000_0100_0000_01b3;

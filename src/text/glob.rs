@@ -1,6 +1,6 @@
 //! Patterns of file names, as shells read them.
 
-/// Whether a pattern of file names fits a name. A class in brackets fits any one character.
+/// Returns `true` if a pattern of file names fits a name. A class in brackets fits any one character.
 ///
 /// Every step but that of a star uses up a character of the name, which is short; two stars in a row are taken to fit.
 pub(crate) fn fits(pattern: &[u8], name: &[u8]) -> bool {

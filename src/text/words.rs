@@ -82,7 +82,7 @@ pub(crate) fn word(text: &str) -> u64 {
     hasher.finish()
 }
 
-/// What a word has in common with its other forms: `reserve`, `reserves`, `reserved`, `reservation`.
+/// Returns the part that a word shares with its other forms: `reserve`, `reserves`, `reserved`, `reservation`.
 pub(crate) fn stem(word: &str) -> &str {
     const ENDINGS: &[&str] = &[
         "ations", "ation", "ings", "ing", "ies", "ied", "ed", "es", "s", "e", "y",
@@ -107,7 +107,7 @@ pub(crate) fn plain(text: &str) -> String {
     out
 }
 
-/// Fillers of Hangul count as letters in Unicode, and are invisible.
+/// Returns `true` for letters and digits; fillers of Hangul count as letters in Unicode, and are invisible.
 fn is_letter(c: char) -> bool {
     if c.is_ascii() {
         c.is_ascii_alphanumeric()
@@ -116,7 +116,7 @@ fn is_letter(c: char) -> bool {
     }
 }
 
-/// Han, kana, Thai and the like: no spaces between words.
+/// Returns `true` for Han, kana, Thai and the like: no spaces between words.
 fn stands_alone(c: char) -> bool {
     !c.is_ascii() && matches!(u32::from(c), 0x0e00..=0x0eff | 0x2e80..=0x9fff | 0xf900..=0xfaff | 0x20000..=0x3ffff)
 }

@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// What base 58 with a check sum says (Bitcoin): the last four bytes are the beginning of a double SHA-256 of those before.
+/// Decodes base 58 with a check sum (Bitcoin): the last four bytes are the beginning of a double SHA-256 of those before.
 pub(crate) fn base58check(letters: &[u8]) -> Option<Vec<u8>> {
     const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
     // Little-endian base 256; the longest format has 82 bytes.

@@ -1,9 +1,9 @@
-//! What a text holds: classes of bytes, and places that some analysis is about. One pass answers what every analysis would
+//! The classes of bytes in a text, and the places that some analysis is about. One pass answers what every analysis would
 //! otherwise ask of every byte again; most texts hold little of all this, and are spared most analyses.
 //!
 //! A class may be said to be there when it is not, never the other way round.
 
-/// What a text holds.
+/// The classes of bytes in a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ByteClasses(u16);
 
@@ -14,7 +14,7 @@ impl ByteClasses {
     pub(crate) const CAPITAL: Self = Self(1 << 1);
     /// Digits of ASCII.
     pub(crate) const DIGIT: Self = Self(1 << 2);
-    /// What begins a code for a character: `%`, `&`, a back-slash, `=`.
+    /// The beginning of a code for a character: `%`, `&`, a back-slash, `=`.
     pub(crate) const CODE: Self = Self(1 << 3);
     /// Control characters that no ordinary text holds, the one that begins a terminal's escape sequences among them.
     pub(crate) const ODD_CONTROL: Self = Self(1 << 4);
@@ -32,7 +32,7 @@ impl ByteClasses {
     /// seven bytes behind the one before, one block of 64 holds at least four.
     pub(crate) const GAPS: Self = Self(1 << 10);
 
-    /// What a text holds.
+    /// Returns the classes of bytes in a text.
     pub(crate) fn of(text: &str) -> Self {
         const BLOCK: usize = 64;
         let bytes = text.as_bytes();
@@ -53,7 +53,7 @@ impl ByteClasses {
         Self(classes)
     }
 
-    /// Whether there is any of these.
+    /// Returns `true` if the text holds any of these.
     pub(crate) const fn has(self, any: Self) -> bool {
         self.0 & any.0 != 0
     }
@@ -63,7 +63,7 @@ impl ByteClasses {
         Self(self.0 & !other.0)
     }
 
-    /// Whether there is nothing but ASCII.
+    /// Returns `true` if the text holds nothing but ASCII.
     pub(crate) const fn is_ascii(self) -> bool {
         !self.has(Self::BEYOND_ASCII)
     }
@@ -129,19 +129,19 @@ const fn is_letter_or_digit(byte: u8) -> bool {
     is_letter(byte) | is_digit(byte)
 }
 
-/// Whether a byte is a control character that no ordinary text holds.
+/// Returns `true` if a byte is a control character that no ordinary text holds.
 #[inline(always)]
 pub(crate) const fn is_odd_control(byte: u8) -> bool {
     ((byte < 0x20) & (byte != b'\t') & (byte != b'\n') & (byte != b'\r')) | (byte == 0x7f)
 }
 
-/// Whether a byte is of the alphabets of base64.
+/// Returns `true` if a byte is of the alphabets of base64.
 #[inline(always)]
 pub(crate) const fn is_base64(byte: u8) -> bool {
     is_letter_or_digit(byte) | (byte == b'+') | (byte == b'/') | (byte == b'-') | (byte == b'_')
 }
 
-/// Whether a piece of these alphabets shows by its second byte that it is no plain word, or by what it ends with.
+/// Returns `true` if a piece of these alphabets shows by its second byte that it is no plain word, or by its end.
 #[inline(always)]
 pub(crate) const fn is_odd_piece(before: u8, byte: u8) -> bool {
     let small = byte.wrapping_sub(b'a') < 26;

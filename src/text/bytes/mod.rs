@@ -6,7 +6,7 @@ mod classes;
 pub(crate) use base58::base58check;
 pub(crate) use classes::{ByteClasses, is_base64, is_odd_control};
 
-/// Whether some byte satisfies `wanted`, asked block by block so that the compiler can use wide registers.
+/// Returns `true` if some byte satisfies `wanted`, tested block by block so that the compiler can use wide registers.
 #[inline]
 pub(crate) fn any(bytes: &[u8], wanted: impl Fn(u8) -> bool) -> bool {
     const BLOCK: usize = 64;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
-/// How the letters of a word are compared.
+/// The way in which the letters of a word are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Case {
     /// ASCII letters in either case.
@@ -20,7 +20,7 @@ pub enum Case {
     Exact,
 }
 
-/// What may stand before a word.
+/// The characters that may stand before a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Before {
     /// Anything.
@@ -34,9 +34,9 @@ pub enum Before {
 pub struct Word {
     /// The word; an empty one is never found.
     pub text: String,
-    /// How its letters are compared.
+    /// The way in which its letters are compared.
     pub case: Case,
-    /// What may stand before it.
+    /// The characters that may stand before it.
     pub before: Before,
 }
 
@@ -79,7 +79,7 @@ impl Word {
     }
 }
 
-/// Whether what begins here is not the middle of a word: after an escape (`\n`, `%3D`) it is not either.
+/// Returns `true` if this place is not in the middle of a word: a place after an escape (`\n`, `%3D`) is not either.
 pub(crate) fn stands_free(bytes: &[u8], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).and_then(|i| bytes.get(i)).copied();
     let Some(last) = before(1) else { return true };
@@ -92,7 +92,7 @@ pub(crate) fn stands_free(bytes: &[u8], at: usize) -> bool {
     escaped || percent
 }
 
-/// Where a word stands in a text.
+/// The place of a word in a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct PackedHit {
     start: u32,
@@ -106,7 +106,7 @@ struct PackedHit {
 pub struct KeywordHit {
     /// The word's place in its vocabulary.
     pub word: usize,
-    /// Where it stands.
+    /// Its place in the text.
     pub span: Range<usize>,
 }
 
@@ -116,12 +116,12 @@ pub struct KeywordHit {
 pub struct KeywordHits(Option<Arc<Vec<PackedHit>>>);
 
 impl KeywordHits {
-    /// Whether no word stands there.
+    /// Returns `true` if no word was found.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_none()
     }
 
-    /// How many words stand there, each as often as it is told.
+    /// Returns the number of words found, each as often as it is told.
     pub(crate) fn len(&self) -> usize {
         self.0.as_deref().map_or(0, Vec::len)
     }
@@ -156,7 +156,7 @@ pub(crate) fn apart(seen: impl Iterator<Item = KeywordHit>) -> impl Iterator<Ite
 #[derive(Debug)]
 struct Listed {
     word: Word,
-    /// In which vocabularies it stands, and at which place of each.
+    /// The vocabularies in which it stands, and its place in each.
     told: Vec<(u16, u32)>,
 }
 

@@ -1,4 +1,4 @@
-//! What a row of letters and digits spells in hexadecimal or base64.
+//! Decoding of letters and digits that spell a text in hexadecimal or base64.
 //!
 //! Other bases (32, 36, 45, 58, 62, 85) and compressed bytes are not read: `obfuscation.unread` tells the judge of a block that names one.
 
@@ -29,7 +29,7 @@ fn plain(bytes: &[u8]) -> Option<String> {
     readable(bytes, 8).filter(|text| text.len() > 15 || text.bytes().all(prints))
 }
 
-/// Whether letters are an even number of hexadecimal digits.
+/// Returns `true` if the letters are an even number of hexadecimal digits.
 fn all_hex(letters: &[u8]) -> bool {
     letters.len().is_multiple_of(2) && letters.iter().all(|byte| hex_value(*byte).is_some())
 }
@@ -74,7 +74,7 @@ fn text_of_base64(letters: &[u8]) -> Option<String> {
     plain(&from_base64(letters)?)
 }
 
-/// Whether base64 that is not long can spell a text at all, by its first bytes: characters, or those of wider ones.
+/// Returns `true` if base64 that is not long can spell a text at all, by its first bytes: characters, or those of wider ones.
 fn may_begin_text(letters: &[u8]) -> bool {
     /// In fewer bytes of wide characters, no three in a row have two that are not zero.
     const LONG: usize = 76;

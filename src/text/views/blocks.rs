@@ -95,8 +95,8 @@ fn next_piece(bytes: &[u8], edge: usize) -> Option<Range<usize>> {
     (end > start && delimited).then_some(start..end)
 }
 
-/// Where a gap between two pieces ends: behind quotes, commas, line ends, the signs that join strings, and marks of comments and
-/// quotations.
+/// Returns the end of a gap between two pieces: behind quotes, commas, line ends, the signs that join strings, and marks of
+/// comments and quotations.
 fn gap_end(bytes: &[u8], edge: usize) -> usize {
     let is_gap = |byte: &u8| b"\n\r\"', \t>`\\.&#*|([".contains(byte);
     let mut at = edge;
@@ -114,7 +114,7 @@ fn gap_end(bytes: &[u8], edge: usize) -> usize {
     at
 }
 
-/// Whether a short piece can be anything but a word: base64 of text mixes cases and digits.
+/// Returns `true` if a short piece can be anything but a word: base64 of text mixes cases and digits.
 fn is_mixed(piece: &[u8]) -> bool {
     piece
         .iter()
@@ -146,7 +146,7 @@ fn letters_of(bytes: &[u8], pieces: &[Range<usize>]) -> Vec<(usize, u8)> {
     letters.collect()
 }
 
-/// Writes what letters from several places spell; answers whether they spell anything.
+/// Writes what letters from several places spell; returns `true` if they spell anything.
 fn write_spelled(spelled: &[(usize, u8)], writer: &mut Writer) -> bool {
     let letters: Vec<u8> = spelled.iter().map(|(_, byte)| *byte).collect();
     let Some((text, scale)) = base_n::read(&letters) else {
@@ -202,7 +202,7 @@ fn put(writer: &mut Writer, from: Range<usize>, scale: Scale, text: &str) {
     writer.put_scaled(from, if fits { scale } else { Scale::Whole }, text);
 }
 
-/// Whether a text is as long as so many letters spell at this scale: text in another encoding inside has no fixed ratio.
+/// Returns `true` if a text is as long as so many letters spell at this scale: text in another encoding has no fixed ratio.
 fn has_ratio(letters: usize, scale: Scale, text: &str) -> bool {
     let expected = match scale {
         Scale::Hex => text.len() * 2,

@@ -1,8 +1,8 @@
-//! DecodeBudget for derived text: what one content may take, and what all contents of a step may take together.
+//! The budget for derived text: the room of one content, and that of all contents of a step together.
 //!
-//! A content of a few bytes may hold layers that are many times its size; ten thousand of them must not. What every
-//! content is sure of is enough to read it once through a disguise, so that no flood takes the room of what stands behind
-//! it; what does not fit is cut, and told.
+//! A content of a few bytes may hold layers that are many times its size; ten thousand of them must not. The room guaranteed
+//! to every content is enough to read it once through a disguise, so that no flood takes the room of what stands behind it;
+//! what does not fit is cut, and told.
 
 use crate::model::Step;
 
@@ -14,7 +14,7 @@ const OF_CONTENT: usize = 64 * 1024;
 const OF_STEP_PER_BYTE: usize = 2;
 /// …and on top of that.
 const OF_STEP: usize = 1 << 20;
-/// What a content is sure of however much the others have taken, per byte of its text…
+/// The bytes guaranteed to a content however much the others have taken, per byte of its text…
 const SURE_PER_BYTE: usize = 2;
 /// …and on top of that.
 const SURE: usize = 96;
@@ -50,7 +50,7 @@ impl DecodeBudget {
         }
     }
 
-    /// What a content of so many bytes may take when nobody shares the room.
+    /// Returns the room of a content of so many bytes that shares it with no other.
     pub(super) fn alone(length: usize) -> Granted {
         Granted {
             bytes: length.saturating_mul(OF_CONTENT_PER_BYTE).saturating_add(OF_CONTENT),
@@ -58,7 +58,7 @@ impl DecodeBudget {
         }
     }
 
-    /// What a content of so many bytes may take of what is left.
+    /// Returns the room of a content of so many bytes within what is left.
     pub(super) fn granted(&self, length: usize) -> Granted {
         let sure = length.saturating_mul(SURE_PER_BYTE).saturating_add(SURE);
         Granted {

@@ -73,7 +73,7 @@ fn write(list: &[Code<'_>], writer: &mut Writer) {
     writer.put(end..end, "\n");
 }
 
-/// What a list spells in a base, if that is a text.
+/// Returns the text that a list spells in a base, if it is one.
 fn spelled(list: &[Code<'_>], base: u32) -> Option<String> {
     if list.len() < MIN {
         return None;

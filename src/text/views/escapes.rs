@@ -160,7 +160,7 @@ fn surrogates(rest: &[u8]) -> Option<Unit> {
     Some((0..12, c))
 }
 
-/// How many bytes spell a byte, and the byte.
+/// The number of bytes that spell a byte, and the byte.
 type Spelled = (usize, u8);
 
 /// Reads a run of spelled bytes as UTF-8, as far as it goes.

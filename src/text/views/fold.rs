@@ -122,12 +122,12 @@ fn fold_char(c: char, out: &mut String) {
     }
 }
 
-/// Scripts with neither case nor Latin look-alikes.
+/// Returns `true` for scripts with neither case nor Latin look-alikes.
 const fn is_alien(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{10ff}' | '\u{2e80}'..='\u{a4cf}' | '\u{ac00}'..='\u{d7a3}' | '\u{1f300}'..='\u{1faff}' | '\u{20000}'..='\u{3ffff}')
 }
 
-/// What rarer characters look like, by the Unicode consortium's own list of confusable characters.
+/// Returns what a rarer character looks like, by the Unicode consortium's own list of confusable characters.
 fn rare_look_alike(c: char) -> Option<char> {
     let listed = matches!(
         c,

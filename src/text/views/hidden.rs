@@ -20,7 +20,7 @@ pub(crate) const fn selector_byte(c: char) -> Option<u8> {
     }
 }
 
-/// Whether a character takes no room and is used to write bits.
+/// Returns `true` if a character takes no room and is used to write bits.
 pub(crate) const fn is_zero_width(c: char) -> bool {
     matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}' | '\u{180e}')
 }
@@ -28,7 +28,7 @@ pub(crate) const fn is_zero_width(c: char) -> bool {
 /// The fewest invisible characters in a row that can spell something in digits, which are told and not read.
 pub(crate) const MIN_BITS: usize = 16;
 
-/// Whether a character shows nothing and can be used as a digit.
+/// Returns `true` if a character shows nothing and can be used as a digit.
 pub(crate) const fn is_digit(c: char) -> bool {
     is_zero_width(c)
         || matches!(
@@ -39,7 +39,7 @@ pub(crate) const fn is_digit(c: char) -> bool {
         )
 }
 
-/// How many bytes of `text`, which begins with a black flag, are the emoji of a region's flag (England, Scotland, …).
+/// Returns how many bytes of `text`, which begins with a black flag, are the emoji of a region's flag (England, Scotland, …).
 fn region_flag(text: &str) -> Option<usize> {
     let mut letters = 0;
     let mut flag = text.char_indices();
@@ -54,13 +54,13 @@ fn region_flag(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a text can hide anything in the ways of this file.
+/// Returns `true` if a text can hide anything in the ways of this file.
 fn may_hide(text: &str) -> bool {
     // Every character of concern is encoded in three or four bytes that begin with one of these.
     any(text.as_bytes(), |byte| matches!(byte, 0xe1 | 0xe2 | 0xef | 0xf3))
 }
 
-/// What tag characters spell, all runs together.
+/// Returns the text that tag characters spell, all runs together.
 pub(super) fn tags(text: &str, room: usize) -> Option<Derived> {
     if !any(text.as_bytes(), |byte| byte == 0xf3) {
         return None;
@@ -83,7 +83,7 @@ pub(super) fn tags(text: &str, room: usize) -> Option<Derived> {
     (!writer.is_empty()).then(|| writer.finish(text.len()))
 }
 
-/// What variation selectors spell, two or more in a row taken as bytes, all runs together.
+/// Returns the text that variation selectors spell, two or more in a row taken as bytes, all runs together.
 pub(super) fn selectors(text: &str, room: usize) -> Option<Derived> {
     if !may_hide(text) {
         return None;
@@ -117,8 +117,8 @@ pub(super) fn selectors(text: &str, room: usize) -> Option<Derived> {
     Some(writer.finish(text.len()))
 }
 
-/// What stands in the strings of terminal escape sequences (window titles, clipboards, links), one a line: a terminal
-/// does not show it, a model reads it.
+/// Returns the strings of terminal escape sequences (window titles, clipboards, links), one a line: a terminal does not show
+/// them, a model reads them.
 pub(super) fn terminal_strings(text: &str, room: usize) -> Option<Derived> {
     if !any(text.as_bytes(), |byte| byte == 0x1b) {
         return None;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::span_map::{Derived, SpanMap, Writer};
 use crate::text::bytes::{any, hex_number};
 
-/// What a JSON text says, and the leaves in it that look like JSON themselves.
+/// The text of a JSON value, and the leaves in it that look like JSON themselves.
 pub(super) struct Inside {
     pub(super) said: Derived,
     /// Leaves of the view that begin like JSON.
@@ -19,11 +19,11 @@ pub(super) struct Inside {
 pub(crate) struct Leaf {
     /// The nearest name before it.
     pub(crate) key: Option<String>,
-    /// What it says.
+    /// Its text.
     pub(crate) text: String,
-    /// Where the JSON text begins in what holds it.
+    /// The place in its container at which the JSON text begins.
     begins: usize,
-    /// Where it begins in what the whole says.
+    /// The place in the text of the whole at which it begins.
     at: usize,
     map: Arc<SpanMap>,
 }
@@ -41,7 +41,7 @@ const MAX_LEN: usize = 1 << 20;
 /// The most leaves that are told apart.
 pub(crate) const MAX_LEAVES: usize = 512;
 
-/// What stands in a code block or in quotes, and where it begins; any other text as it is.
+/// Returns the content of a code block or of quotes, and its place; any other text as it is.
 fn unwrapped(text: &str) -> (usize, &str) {
     let bare = text.trim();
     let lead = text.len() - text.trim_start().len();

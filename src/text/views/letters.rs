@@ -36,7 +36,7 @@ pub(super) fn plain(text: &str, room: usize) -> Option<Derived> {
     Some(writer.finish(text.len()))
 }
 
-/// Whether a character is set for its beauty in honest text: curly quotes, long dashes, signs of multiplication.
+/// Returns `true` if a character is set for its beauty in honest text: curly quotes, long dashes, signs of multiplication.
 const fn is_typographic(c: char) -> bool {
     matches!(
         c,

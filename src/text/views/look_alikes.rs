@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::text::CompiledIn;
 use crate::text::expression::ExpressionError;
 
-/// What characters look like; each list by the character that all in it look like.
+/// The look-alikes: each list by the character that all in it look like.
 type File = HashMap<char, String>;
 type Table = HashMap<char, char, foldhash::fast::FixedState>;
 
@@ -23,7 +23,7 @@ const fn of_block(c: char, first: u32, begin: char) -> Option<char> {
     char::from_u32(c as u32 - first + begin as u32)
 }
 
-/// What a character that is used for disguises looks like, in small letters.
+/// Returns what a character that is used for disguises looks like, in small letters.
 pub(super) fn look_alike(c: char) -> Option<char> {
     match c {
         '\u{1f130}'..='\u{1f149}' => of_block(c, 0x1f130, 'a'),

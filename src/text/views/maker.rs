@@ -17,7 +17,7 @@ use crate::text::keywords::{KeywordHits, Keywords};
 pub(super) struct Maker<'a, 'g> {
     pub(super) gate: &'g Keywords,
     pub(super) room: usize,
-    /// How many more texts are looked into.
+    /// The number of texts that are still looked into.
     pub(super) texts: usize,
     pub(super) waiting: VecDeque<(ViewText<'a>, usize)>,
     pub(super) made: Views<'a>,
@@ -65,7 +65,7 @@ impl<'a> Maker<'a, '_> {
         }
     }
 
-    /// The folded view of a raw text of ASCII, which is written only when somebody reads it.
+    /// The folded view of a raw text of ASCII, which is written only when it is read.
     fn lowered(&mut self, best: &ViewText<'a>) -> Option<ViewText<'a>> {
         let Text::Raw(raw) = best.text else { return None };
         if !best.kinds.is_ascii() || raw.len() > self.room {
@@ -102,7 +102,7 @@ impl<'a> Maker<'a, '_> {
         }
     }
 
-    /// Whether an earlier view has this text already.
+    /// Returns `true` if an earlier view has this text already.
     fn is_known(&self, child: &ViewText<'a>) -> bool {
         let waiting = self.waiting.iter().map(|(waiting, _)| waiting);
         let mut known = self.made.as_written().chain(waiting);
@@ -200,7 +200,7 @@ impl<'a> Maker<'a, '_> {
 /// Reads what cannot be seen in a text, given the text as received, the cleaned one and the room that is left.
 type Reveal = fn(&str, &str, usize) -> Option<Derived>;
 
-/// What is tried on a text that may hide something, each with where it was hidden, or `None` for look-alikes.
+/// Returns the decoders to try on a text that may hide something, each with its kind of layer, or `None` for look-alikes.
 fn reveals(received: &ViewText<'_>, cleaned: &ViewText<'_>) -> Vec<(Option<Layer>, Reveal)> {
     let mut reveals: Vec<(Option<Layer>, Reveal)> = Vec::new();
     if !received.kinds.is_ascii() {

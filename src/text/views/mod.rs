@@ -52,9 +52,9 @@ pub(crate) use json::{Leaf, MAX_LEAVES, leaves};
 pub(crate) use normalize::{Normalized, escape_sequence_length};
 pub(crate) use triage::Triage;
 
-/// How many layers of encoding are taken off.
+/// The most layers of encoding that are taken off.
 const MAX_LAYERS: usize = 4;
-/// How many views a content may have.
+/// The most views that a content may have.
 const MAX_VIEWS: usize = 64;
 
 /// The vocabulary of the views themselves: what decoding gates on.
@@ -85,7 +85,7 @@ pub fn read(content: &Content) -> Views<'_> {
     Views::of(content, decoding_keywords())
 }
 
-/// What is encoded within a text, for those who hold no content: a view for each layer that was taken off.
+/// Returns the texts encoded within a text, for callers that hold no content: a view for each layer that was taken off.
 pub(crate) fn decoded(text: &str) -> Vec<ViewText<'_>> {
     let gate = decoding_keywords();
     let room = DecodeBudget::alone(text.len());
@@ -97,7 +97,7 @@ pub(crate) fn decoded(text: &str) -> Vec<ViewText<'_>> {
 #[derive(Clone, Debug)]
 enum Text<'a> {
     Raw(&'a str),
-    /// A raw text of ASCII in lower case, written when somebody first reads it: most texts are settled without.
+    /// A raw text of ASCII in lower case, written when it is first read: most texts are settled without.
     Lowered(&'a str, OnceCell<String>),
     Derived(Arc<String>),
 }
@@ -112,7 +112,7 @@ impl Text<'_> {
     }
 }
 
-/// What was taken off a text to get at another one.
+/// A layer that was taken off a text to get at another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layer {
     /// Invisible tag characters.
@@ -161,16 +161,16 @@ pub struct ViewText<'a> {
     view: View,
     text: Text<'a>,
     raw: &'a str,
-    /// From this text back to the raw one.
+    /// The maps from this text back to the raw one.
     maps: Vec<Arc<SpanMap>>,
-    /// What was taken off to get here, outermost first; empty for nearly all texts.
+    /// The layers that were taken off to get here, outermost first; empty for nearly all texts.
     layers: Vec<Layer>,
     kinds: ByteClasses,
     hits: KeywordHits,
 }
 
 impl ViewText<'_> {
-    /// Which view it is.
+    /// Returns the kind of the view.
     pub fn view(&self) -> View {
         self.view
     }
@@ -199,7 +199,7 @@ impl ViewText<'_> {
         &self.hits
     }
 
-    /// What was taken off to get here, outermost first; empty when nothing was.
+    /// Returns the layers that were taken off to get here, outermost first; empty when there were none.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
@@ -254,7 +254,7 @@ impl<'a> Views<'a> {
         views
     }
 
-    /// What they take of the room for derived texts.
+    /// Returns the part of the room for derived texts that they take.
     pub(crate) fn taken(&self) -> Granted {
         let texts = self.as_written().filter(|view| view.view != View::Normalized);
         Granted {

@@ -14,7 +14,7 @@ use crate::text::characters::is_invisible;
 /// More marks than any writing system puts on one letter.
 const MAX_MARKS: usize = 8;
 
-/// Whether a character is a mark that is put on letters of the Latin, Greek and Cyrillic scripts.
+/// Returns `true` if a character is a mark that is put on letters of the Latin, Greek and Cyrillic scripts.
 pub(super) const fn is_stuffable_mark(c: char) -> bool {
     matches!(
         c,
@@ -27,7 +27,7 @@ pub(super) const fn is_stuffable_mark(c: char) -> bool {
     )
 }
 
-/// Whether a character shows nothing or is a control character of the second set, but for the one that ends a line.
+/// Returns `true` if a character shows nothing or is a control character of the second set, but for the one that ends a line.
 const fn is_unprinted(c: char) -> bool {
     is_invisible(c) || matches!(c, '\u{80}'..='\u{84}' | '\u{86}'..='\u{9f}')
 }
@@ -41,7 +41,7 @@ const fn parenthesised(c: char) -> Option<char> {
     }
 }
 
-/// What a terminal shows in place of an escape sequence: a gap where it moves the cursor on, nothing otherwise.
+/// Returns what a terminal shows in place of an escape sequence: a gap where it moves the cursor on, nothing otherwise.
 fn shown_gap(sequence: &str) -> &'static str {
     let parameters = sequence
         .strip_prefix("\u{1b}[")
@@ -126,7 +126,7 @@ pub(super) fn normalize(text: &str, room: usize) -> Option<Derived> {
     run.changed.then(|| run.writer.finish(text.len()))
 }
 
-/// How many bytes a terminal escape sequence at the beginning of `text` takes, one at least.
+/// Returns the bytes that a terminal escape sequence at the beginning of `text` takes, one at least.
 pub(crate) fn escape_sequence_length(text: &str) -> usize {
     const MAX_LEN: usize = 4096;
     let bytes = text.as_bytes();
@@ -242,13 +242,13 @@ impl Run<'_> {
     }
 }
 
-/// Whether a character unfolds to a whole sentence: signs of Arabic prayers, in which nothing can hide, and of which a text
-/// would grow elevenfold.
+/// Returns `true` if a character unfolds to a whole sentence: signs of Arabic prayers, in which nothing can hide, and of
+/// which a text would grow elevenfold.
 const fn stands_for_a_sentence(c: char) -> bool {
     matches!(c, '\u{fdfa}' | '\u{fdfb}')
 }
 
-/// Whether a character is known to be its own NFKC form: the ones that long texts are made of.
+/// Returns `true` if a character is known to be its own NFKC form: the ones that long texts are made of.
 const fn is_stable(c: char) -> bool {
     matches!(
         c,

@@ -1,4 +1,4 @@
-//! Whether decoded bytes look like something that somebody wrote.
+//! The test that tells decoded bytes that look like written text from noise.
 
 /// The bytes as text, when they are UTF-8 (or UTF-16 as Windows encodes commands), long enough, and mostly letters.
 pub(super) fn readable(bytes: &[u8], shortest: usize) -> Option<String> {
@@ -20,12 +20,12 @@ pub(super) fn readable(bytes: &[u8], shortest: usize) -> Option<String> {
     (text.len() >= shortest && looks_written(&text)).then_some(text)
 }
 
-/// Whether a byte is a sign of ASCII that prints, or white space between such.
+/// Returns `true` if a byte is a sign of ASCII that prints, or white space between such.
 pub(super) const fn prints(byte: u8) -> bool {
     matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t')
 }
 
-/// Whether all of a longer text prints, or nearly all of a shorter one and most are letters, digits or spaces.
+/// Returns `true` if all of a longer text prints, or nearly all of a shorter one and most are letters, digits or spaces.
 pub(super) fn looks_written(text: &str) -> bool {
     let (mut all, mut odd, mut plain, mut letters) = (0usize, 0usize, 0usize, 0usize);
     for c in text.chars() {
@@ -80,7 +80,7 @@ fn utf16(bytes: &[u8]) -> Option<String> {
     String::from_utf16(&units).ok()
 }
 
-/// Which byte of a unit comes first.
+/// The byte of a unit that comes first.
 #[derive(Clone, Copy)]
 enum Order {
     Little,

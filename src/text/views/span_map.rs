@@ -1,8 +1,8 @@
-//! The way back: which bytes of its source each byte of a derived text came from.
+//! The way back: the bytes of its source that each byte of a derived text came from.
 
 use std::ops::Range;
 
-/// How the bytes of a segment correspond to those of its source.
+/// The correspondence between the bytes of a segment and those of its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scale {
     /// Byte for byte.
@@ -17,11 +17,11 @@ pub(super) enum Scale {
 
 #[derive(Clone, Copy, Debug)]
 struct Segment {
-    /// Where it begins in the derived text.
+    /// Its place in the derived text.
     at: usize,
-    /// Where it begins in the source.
+    /// Its place in the source.
     from: usize,
-    /// How many bytes of the source it covers.
+    /// The bytes of the source that it covers.
     len: usize,
     scale: Scale,
 }
@@ -130,17 +130,17 @@ impl Writer {
         }
     }
 
-    /// Whether the limit was reached; what is put afterwards is dropped.
+    /// Returns `true` if the limit was reached; what is put afterwards is dropped.
     pub(super) fn is_full(&self) -> bool {
         self.full
     }
 
-    /// Whether nothing was written.
+    /// Returns `true` if nothing was written.
     pub(super) fn is_empty(&self) -> bool {
         self.text.is_empty()
     }
 
-    /// What was written so far.
+    /// Returns the text written so far.
     pub(super) fn text(&self) -> &str {
         &self.text
     }

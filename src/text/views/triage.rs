@@ -23,7 +23,7 @@ impl Triage {
         }
     }
 
-    /// Looks at a content; one whose bytes nobody reads as text shows nothing.
+    /// Looks at a content; one whose bytes are not read as text shows nothing.
     pub(crate) fn at(content: &Content, gate: &Keywords) -> Self {
         match content.form {
             Form::OpaqueFile { .. } => Self {
@@ -34,10 +34,10 @@ impl Triage {
         }
     }
 
-    /// Whether a content is plain: no word of any family stands in it, and nothing that any analysis is about, so that it has
-    /// no views but the raw and the folded one, and only its name or its place can make anything of it.
+    /// Returns `true` if a content is plain: no word of any family stands in it, and nothing that any analysis is about, so
+    /// that it has no views but the raw and the folded one, and only its name or its place matters.
     pub(crate) fn is_trivial(&self, content: &Content) -> bool {
-        /// What is longer may be too large.
+        /// The longest text that cannot be too large.
         const MAX_LEN: usize = 4 * 1024;
         /// No number of a person has fewer characters.
         const MIN_NUMBER: usize = 7;
