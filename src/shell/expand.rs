@@ -184,7 +184,7 @@ enum Splitting {
     Off,
 }
 
-/// Adds a value to the word under construction; answers whether a word has begun.
+/// Adds a value to the word under construction; returns `true` if a word has begun.
 fn append(value: &str, split: bool, word: &mut Word, words: &mut Vec<Word>) -> bool {
     if !split {
         word.text.push_str(value);
@@ -207,7 +207,7 @@ fn append(value: &str, split: bool, word: &mut Word, words: &mut Vec<Word>) -> b
     !word.text.is_empty()
 }
 
-/// How a variable looked, for what stays unknown.
+/// Returns the spelling of a variable whose value stays unknown.
 fn written(name: &str, operation: &str) -> String {
     if name.is_empty() {
         "0".to_owned()
@@ -218,7 +218,7 @@ fn written(name: &str, operation: &str) -> String {
     }
 }
 
-/// What variables hold wherever a text runs; `${PATH:0:1}` is a slash.
+/// Returns the value that a variable has wherever a text runs; `${PATH:0:1}` is a slash.
 fn everywhere(name: &str) -> Option<String> {
     match name {
         "HOME" => Some("/home/user".to_owned()),
@@ -228,7 +228,7 @@ fn everywhere(name: &str) -> Option<String> {
     }
 }
 
-/// Whether a piece stands between letters of one name.
+/// Returns `true` if a piece stands between letters of one name.
 fn splits_letters(pieces: &[Piece], index: usize) -> bool {
     let letter = |piece: Option<&Piece>, last: bool| match piece {
         Some(Piece::Plain(text)) => {
@@ -244,7 +244,7 @@ fn splits_letters(pieces: &[Piece], index: usize) -> bool {
     letter(index.checked_sub(1).and_then(|before| pieces.get(before)), true) && letter(pieces.get(index + 1), false)
 }
 
-/// Whether quotes split a plain name: `r''m`, `r\m`, `"r"m`.
+/// Returns `true` if quotes split a plain name: `r''m`, `r\m`, `"r"m`.
 fn is_disguised(pieces: &[Piece]) -> bool {
     let plain = pieces
         .iter()
@@ -260,8 +260,8 @@ fn is_disguised(pieces: &[Piece]) -> bool {
     plain && (quoted || special) && letters && !alias_bypass
 }
 
-/// `a{b,c}d` as `abd acd`, nested and repeated braces too, and in how many turns; no words where there are more of them than
-/// anybody would write in so few bytes.
+/// Expands `a{b,c}d` to `abd acd`, nested and repeated braces too, and counts the turns; no words where there are more of
+/// them than a person would write in so few bytes.
 fn braces(word: &Word) -> (Option<Vec<Word>>, usize) {
     let most = (16 + word.text.len()).min(2 * MAX_FIELDS);
     let mut open = vec![word.text.clone()];

@@ -1,4 +1,4 @@
-//! What a shell text would run, as far as that can be known without running it.
+//! The programs that a shell text would run, as far as that can be known without running it.
 //!
 //! Quotes are taken off, constants are followed through variables, functions, substitutions, pipes and files that the
 //! text itself writes; wrappers such as `sudo` and `xargs` are peeled; what is handed to another shell is read again.
@@ -47,11 +47,11 @@ pub(crate) fn in_quotes(word: &str) -> String {
 pub(crate) struct Word {
     /// Its text; what is not known is left as it was written.
     pub text: String,
-    /// Whether all of it stood in quotes.
+    /// True if all of it stood in quotes.
     pub quoted: bool,
     /// The calls inside it whose output, or whose file, it is.
     pub inside: Vec<Range<usize>>,
-    /// Whether quotes or escapes split a plain name.
+    /// True if quotes or escapes split a plain name.
     pub disguised: bool,
 }
 
@@ -65,7 +65,7 @@ impl Word {
     }
 }
 
-/// Where a call reads its input from.
+/// The source of a call's input.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Stdin {
     /// Nowhere in particular.
@@ -98,36 +98,36 @@ pub(crate) struct Call {
     pub environment: Vec<(String, Word)>,
     pub redirects: Vec<Redirect>,
     pub stdin: Stdin,
-    /// What it prints, where that is known.
+    /// The text that it prints, where that is known.
     pub prints: Option<String>,
-    /// What of that the next command reads: nothing, when it goes to a file.
+    /// The part of that which the next command reads: none when it goes to a file.
     pub output: Option<String>,
     /// Bytes of the outermost text.
     pub span: Range<usize>,
-    /// Where the text had gone by `cd` before; relative paths begin there.
+    /// The directory to which the text had gone by `cd` before; relative paths begin there.
     pub directory: Option<String>,
-    /// Whether quotes or escapes split its name.
+    /// True if quotes or escapes split its name.
     pub disguised: bool,
-    /// Whether another call takes what it prints.
+    /// True if another call takes what it prints.
     pub captured: bool,
-    /// Whether more arguments come from elsewhere (`xargs`, `find -exec`).
+    /// True if more arguments come from elsewhere (`xargs`, `find -exec`).
     pub fed_arguments: bool,
-    /// Who has it run.
+    /// The rights and the program with which it is run.
     pub invoker: Invoker,
 }
 
 impl Call {
-    /// Whether any argument is this.
+    /// Returns `true` if any argument is this.
     pub(crate) fn has(&self, flag: &str) -> bool {
         self.args.iter().any(|word| word.text == flag)
     }
 
-    /// Whether any argument is one of these.
+    /// Returns `true` if any argument is one of these.
     pub(crate) fn has_any(&self, texts: &[&str]) -> bool {
         self.args.iter().any(|word| texts.contains(&word.text.as_str()))
     }
 
-    /// Whether any of these short flags is given, alone or bundled.
+    /// Returns `true` if any of these short flags is given, alone or bundled.
     pub(crate) fn has_short(&self, flags: &[char]) -> bool {
         self.args.iter().any(|word| {
             word.text.strip_prefix('-').is_some_and(|rest| {
@@ -184,13 +184,13 @@ impl Call {
 #[derive(Clone, Debug)]
 pub(crate) struct Embedded {
     pub code: String,
-    /// Who has it run.
+    /// The rights and the program with which it is run.
     pub invoker: Invoker,
     /// Bytes of the outermost text.
     pub span: Range<usize>,
 }
 
-/// What a text would run.
+/// The calls and other effects that a text would have.
 #[derive(Debug, Default)]
 pub(crate) struct Reading {
     pub calls: Vec<Call>,
@@ -199,11 +199,11 @@ pub(crate) struct Reading {
     pub decoded_runs: Vec<Range<usize>>,
     /// Spans of functions that feed themselves to themselves.
     pub fork_bombs: Vec<Range<usize>>,
-    /// Where a text was encoded and written to a file, and that text.
+    /// The place where a text was encoded and written to a file, and that text.
     pub encoded_files: Vec<(Range<usize>, String)>,
-    /// Whether a budget was used up.
+    /// True if a budget was used up.
     pub cut: bool,
-    /// What the reading cost, as if bytes had been read.
+    /// The cost of the reading, as if bytes had been read.
     pub work: usize,
     /// Calls that were asked about on the ways that data takes.
     asked: Cell<usize>,
@@ -215,7 +215,7 @@ impl Reading {
         self.calls.get(range.clone()).unwrap_or_default().iter()
     }
 
-    /// Whether not everything was followed to its end.
+    /// Returns `true` if not everything was followed to its end.
     pub(crate) fn is_cut(&self) -> bool {
         self.cut || self.asked.get() > self.most_asked()
     }
@@ -280,7 +280,7 @@ impl Reading {
     }
 }
 
-/// What the caller knows about files: the one that a `find` or `ls` call would name, if that is worth following.
+/// The caller's knowledge of files: the one that a `find` or `ls` call would name, if that is worth following.
 ///
 /// The second argument holds the words of the program that `find` runs for each file; it is empty for what is only printed.
 pub(crate) type FoundFile = fn(&Call, &[Word]) -> Option<String>;
@@ -290,7 +290,7 @@ pub(crate) fn read(text: &str, found_file: FoundFile) -> Reading {
     run::read(text, found_file)
 }
 
-/// Why shell texts cannot be read.
+/// The reason why shell texts cannot be read.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ShellError {
     /// The table of programs cannot be used.
@@ -327,7 +327,7 @@ fn globbed(path: &str, name: &str) -> Option<&'static str> {
     programs::of(Role::OftenGlobbed).find(|program| glob::fits(name.as_bytes(), program.as_bytes()))
 }
 
-/// Whether a call turns unreadable text into readable text.
+/// Returns `true` if a call turns unreadable text into readable text.
 pub(crate) fn is_decoder(call: &Call) -> bool {
     match call.program.as_str() {
         "base64" | "base32" | "basenc" => call.has_short(&['d', 'D']) || call.has("--decode"),

@@ -1,4 +1,4 @@
-//! What printing and decoding programs print, where their input is known.
+//! The output of printing and decoding programs, where their input is known.
 
 use super::Call;
 use super::run::{MAX_FIELDS, MAX_VALUE, Shell};
@@ -9,7 +9,7 @@ use crate::text::views::{from_base32, from_base64, from_hex};
 const ENCODED: &str = "\u{2}encoded:";
 
 impl Shell {
-    /// What a call prints, when it only prints or decodes what is known.
+    /// Returns the output of a call that only prints or decodes what is known.
     pub(super) fn printed(&self, call: &Call, stdin: Option<&str>) -> Option<String> {
         match call.program.as_str() {
             "echo" => Some(echoed(call)),
@@ -73,13 +73,13 @@ impl Shell {
     }
 }
 
-/// What `rev` prints: every line turned round, for itself.
+/// Returns the output of `rev`: every line reversed by itself.
 fn turned(text: &str) -> String {
     let lines: Vec<String> = text.lines().map(|line| line.chars().rev().collect()).collect();
     lines.join("\n")
 }
 
-/// What `echo` prints.
+/// Returns the output of `echo`.
 fn echoed(call: &Call) -> String {
     let words = call
         .args
@@ -90,7 +90,7 @@ fn echoed(call: &Call) -> String {
     if escapes { unescaped(&text) } else { text }
 }
 
-/// What `printf` prints.
+/// Returns the output of `printf`.
 fn formatted(call: &Call) -> Option<String> {
     let (format, values) = call.args.split_first()?;
     let mut values = values.iter();
@@ -121,7 +121,7 @@ fn formatted(call: &Call) -> Option<String> {
     Some(unescaped(&text))
 }
 
-/// What `tr` makes of what is fed in.
+/// Returns the output of `tr` for its input.
 fn translated(call: &Call, stdin: &str) -> Option<String> {
     let (from, to) = (call.args.first()?, call.args.get(1)?);
     match (from.text.as_str(), to.text.as_str()) {
@@ -143,7 +143,7 @@ fn translated(call: &Call, stdin: &str) -> Option<String> {
 }
 
 impl Shell {
-    /// What a one-line script prints, when it prints one literal.
+    /// Returns the output of a one-line script that prints one literal.
     fn literally_printed(&self, call: &Call) -> Option<String> {
         let script = call.args.iter().map(|word| word.text.as_str()).find(|text| {
             text.contains("print") || text.contains("puts ") || text.contains("console.log") || text.contains("echo ")

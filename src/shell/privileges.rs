@@ -1,18 +1,18 @@
-//! Who has a program run: with the rights of root or without, and by which other program.
+//! The rights with which a program is run, those of root or not, and the program that runs it.
 
 use super::Call;
 use super::programs::{self, Role};
 
-/// Who has a program run.
+/// The rights and the program with which a program is run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Invoker {
-    /// Whether it was given the rights of root.
+    /// True if it was given the rights of root.
     pub as_root: bool,
     /// The program that runs it in turn; empty when that one is there to begin shells, or when there is none.
     pub program: String,
 }
 
-/// What a call hands on to the programs that it runs.
+/// Returns the invoker of the programs that a call runs.
 pub(super) fn handed_on(call: &Call) -> Invoker {
     let name = call.program.as_str();
     if programs::is(Role::GivesRights, name) {
@@ -33,7 +33,7 @@ pub(super) fn handed_on(call: &Call) -> Invoker {
     }
 }
 
-/// Whether rights are given that are those of root.
+/// Returns `true` if a call gives the rights of root.
 fn gives_root(call: &Call) -> bool {
     let is_root = |user: &str| matches!(user, "root" | "#0" | "0");
     let mut words = call.args.iter().map(|word| word.text.as_str());

@@ -1,4 +1,4 @@
-//! What programs do: the table of `programs.toml`.
+//! The roles of programs: the table of `programs.toml`.
 
 use std::collections::HashMap;
 
@@ -6,14 +6,14 @@ use serde::Deserialize;
 
 use crate::text::CompiledIn;
 
-/// Why the table cannot be used.
+/// The reason why the table cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("shell/programs.toml: {0}")]
 pub struct ProgramsError(String);
 
 macro_rules! roles {
     ($($(#[$doc:meta])* $role:ident = $name:literal),+ $(,)?) => {
-        /// What a program does. The lists and their meaning stand in `programs.toml`.
+        /// The role of a program. The lists and their meaning stand in `programs.toml`.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Role { $($(#[$doc])* $role),+ }
 
@@ -50,7 +50,7 @@ roles! {
     LooksNamesUp = "looks_names_up",
     /// Prints a whole database, a screen, a clipboard.
     Dumps = "dumps",
-    /// Prints nobody's data.
+    /// Prints no one's data.
     PrintsHarmless = "prints_harmless",
     /// Fetches text from another machine.
     Fetches = "fetches",
@@ -77,7 +77,7 @@ struct File {
     names: Names,
 }
 
-/// How a wrapper's own arguments are told from those of what it runs.
+/// The way to tell a wrapper's own arguments from those of what it runs.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Wrapper {
@@ -107,7 +107,7 @@ pub(super) struct Names {
 #[derive(Default)]
 pub(super) struct Table {
     file: File,
-    /// For each program a bit for each of its roles.
+    /// The roles of each program, a bit for each.
     roles: HashMap<String, u32>,
 }
 
@@ -133,7 +133,7 @@ fn read() -> Result<Table, ProgramsError> {
     }
 }
 
-/// Whether a program, by its bare name, has a role.
+/// Returns `true` if a program, by its bare name, has a role.
 pub(crate) fn is(role: Role, program: &str) -> bool {
     let roles = TABLE.get().roles.get(program);
     roles.is_some_and(|roles| roles >> role as u32 & 1 == 1)
@@ -146,7 +146,7 @@ pub(super) fn of(role: Role) -> impl Iterator<Item = &'static str> {
     programs.into_iter().flatten().map(String::as_str)
 }
 
-/// How a wrapper's own arguments end.
+/// Returns the description of a wrapper's own arguments.
 pub(super) fn wrapper(program: &str) -> Option<&'static Wrapper> {
     TABLE.get().file.wrappers.get(program)
 }
@@ -166,7 +166,7 @@ pub(super) fn shell_options(program: &str) -> &'static [String] {
     TABLE.get().file.shell_options.get(program).map_or(&[], Vec::as_slice)
 }
 
-/// Whether programs take code from this variable.
+/// Returns `true` if programs take code from this variable.
 pub(crate) fn is_code_variable(name: &str) -> bool {
     names().code_variables.iter().any(|known| known == name)
 }

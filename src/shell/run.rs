@@ -14,9 +14,9 @@ const MAX_DEPTH: usize = 6;
 const MAX_CALLS: usize = 600;
 const MAX_TURNS: usize = 4_000;
 const MAX_BYTES: usize = 256 * 1024;
-/// What one command costs, in bytes that could be read instead.
+/// The cost of one command, in bytes that could be read instead.
 pub(super) const TURN: usize = 64;
-/// A letter that nobody types in a command: a space from `$IFS` that still has to split words.
+/// A letter that no user types in a command: a space from `$IFS` that still has to split words.
 pub(super) const FIELD_BREAK: char = '\u{1}';
 pub(super) const MAX_FIELDS: usize = 128;
 pub(super) const MAX_VALUE: usize = 64 * 1024;
@@ -50,7 +50,7 @@ pub(super) struct Shell {
     pub(super) files: HashMap<String, String>,
     /// Functions, with the text that defines them and the place of their bodies in it.
     functions: HashMap<String, (Rc<Syntax>, Range<usize>)>,
-    /// Where the text has gone by `cd`.
+    /// The directory to which the text has gone by `cd`.
     pub(super) directory: Option<String>,
     pub(super) bytes: usize,
     turns: usize,
@@ -58,7 +58,7 @@ pub(super) struct Shell {
     most_turns: usize,
 }
 
-/// What stays the same while one text is run.
+/// The values that stay the same while one text is run.
 #[derive(Clone)]
 pub(super) struct Frame {
     syntax: Rc<Syntax>,

@@ -1,10 +1,10 @@
-//! What calls of the shell itself change: variables, the arguments of a text, the directory.
+//! The state that calls of the shell itself change: variables, the arguments of a text, the directory.
 
 use super::Call;
 use super::run::{FIELD_BREAK, Frame, MAX_VALUE, Shell};
 
 impl Shell {
-    /// What a call of the shell itself changes: variables, parameters, the directory.
+    /// Applies what a call of the shell itself changes: variables, parameters, the directory.
     pub(super) fn change_state(&mut self, call: &Call, stdin: Option<&str>, frame: &Frame) {
         match call.program.as_str() {
             "export" | "declare" | "local" | "readonly" | "typeset" | "set" | "alias" => {

@@ -1,8 +1,8 @@
-//! What a shell text would do as a whole: the programs, files and words of all its calls, for those who ask about a call of a
-//! tool and not about each command.
+//! What a shell text would do as a whole: the programs, files and words of all its calls, for callers that ask about a call
+//! of a tool and not about each command.
 //!
-//! What the reading cannot know — code of other languages, texts that are cut — counts by its words: who asks whether something
-//! is deleted or sent gets a yes rather than a no.
+//! The parts that cannot be read — code of other languages, texts that are cut — count by their words: the question whether
+//! something is deleted or sent is answered with yes rather than no.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ const PHRASE: usize = 3;
 /// Files and phrases of one text, each.
 const MAX: usize = 256;
 
-/// What a shell text would do.
+/// The effects of a shell text.
 #[derive(Debug, Default)]
 pub(crate) struct CommandSummary {
     /// The bare names of the programs that are called, those behind wrappers among them.
@@ -29,14 +29,14 @@ pub(crate) struct CommandSummary {
     pub runs: Vec<String>,
     /// Texts of several words that programs are given.
     pub phrases: Vec<String>,
-    /// Whether something may be deleted.
+    /// True if something may be deleted.
     pub deletes: bool,
-    /// Whether something may be handed to another machine.
+    /// True if something may be handed to another machine.
     pub sends: bool,
 }
 
 impl CommandSummary {
-    /// Of a text.
+    /// Returns the summary of a text.
     pub(crate) fn of(text: &str) -> Self {
         let reading = read(text, |_, _| None);
         let mut summary = Self::default();
@@ -114,7 +114,7 @@ impl CommandSummary {
         }
     }
 
-    /// What the words of a text say, whatever language it is in.
+    /// Adds what the words of a text say, whatever language it is in.
     fn take_words(&mut self, text: &str, reading: &Reading) {
         let words = plain(text);
         let has = |role| words.split_whitespace().any(|word| programs::is(role, word));

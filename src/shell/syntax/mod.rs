@@ -1,10 +1,9 @@
 //! The grammar of a shell, as far as screening needs it: text in, simple commands with their pipes out.
 //!
-//! It never refuses a text: what no shell would accept is still split as well as can be, because a text that makes a
-//! strict parser give up must not hide what follows. It is linear in the length of the text and has no recursion;
-//! substitutions are handed out as text, to be read again by whoever evaluates them. It knows no program by name.
-//! (A full grammar was measured: 450 µs for 4 KiB, 5.7 s for 64 KiB of nested here-documents, and one brace
-//! expansion was enough to make it lose the command.)
+//! It never refuses a text: what no shell would accept is still split as well as can be, because a text that makes a strict
+//! parser give up must not hide what follows. It is linear in the length of the text and has no recursion; substitutions are
+//! handed out as text, to be read again by the evaluation. It knows no program by name. (A full grammar was measured: 450 µs
+//! for 4 KiB, 5.7 s for 64 KiB of nested here-documents, and one brace expansion was enough to make it lose the command.)
 
 mod reader;
 mod scanner;
@@ -27,13 +26,13 @@ pub(crate) enum Piece {
         operation: String,
         quoted: bool,
     },
-    /// What a command prints: `$(…)` or backticks.
+    /// The output of a command: `$(…)` or backticks.
     Output { script: String, quoted: bool },
     /// A command as a file: `<(…)`, `>(…)`.
     Process { script: String },
 }
 
-/// How a redirection is meant.
+/// The meaning of a redirection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// `<`
@@ -70,13 +69,13 @@ pub(crate) struct Simple {
     pub span: Range<usize>,
 }
 
-/// What a text consists of.
+/// The parts of a text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Syntax {
     pub simples: Vec<Simple>,
     /// Functions by name, with the simple commands of their bodies.
     pub functions: Vec<(String, Range<usize>)>,
-    /// Whether a cap was reached.
+    /// True if a cap was reached.
     pub cut: bool,
 }
 

@@ -247,7 +247,7 @@ impl<'a> Reader<'a> {
         self.current.words.push(pieces);
     }
 
-    /// Whether the word is a word of the grammar here, rather than a program or an argument.
+    /// Handles a word of the grammar; returns `false` for a program or an argument.
     fn keyword(&mut self, pieces: &[Piece]) -> bool {
         let word = plain(pieces);
         match &self.expecting {

@@ -140,7 +140,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What begins with `$` or a backtick; nothing is consumed when it is only that character.
+    /// Reads what begins with `$` or a backtick; nothing is consumed when it is only that character.
     fn expansion(&mut self, quoted: bool) -> Option<Piece> {
         let rest = self.rest();
         if rest.starts_with('`') {

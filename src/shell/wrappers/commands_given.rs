@@ -32,7 +32,7 @@ pub(super) fn in_environment(call: &Call) -> Vec<Inner> {
         .collect()
 }
 
-/// What a container is told to run.
+/// Returns the commands that a container is told to run.
 pub(super) fn in_container(call: &Call) -> Vec<Inner> {
     let Some(verb) = call
         .args
@@ -86,7 +86,7 @@ pub(super) fn in_options(call: &Call, stdin: Option<&str>) -> Vec<Inner> {
     inner
 }
 
-/// What of a text a program hands to a shell: `!command`, `:!command`, `.shell command`, `\! command`, `print | "command"`.
+/// Returns the part of a text that a shell gets: `!command`, `:!command`, `.shell command`, `\! command`, `print | "command"`.
 fn behind_escape(text: &str) -> Option<&str> {
     let names = programs::names();
     let bare = text.trim_start_matches(['+', ':', '-', ' ']);

@@ -22,7 +22,7 @@ pub(super) use commands_given::check_expressions;
 pub(crate) use jobs::jobs;
 pub(crate) use readers::{is_interpreter, is_shell, names_shell};
 
-/// What a call would run in turn.
+/// Something that a call would run in turn.
 #[derive(Clone, Debug)]
 pub(super) enum Inner {
     /// Another program, with arguments; more of them may come from elsewhere.
@@ -33,7 +33,7 @@ pub(super) enum Inner {
     Code(String),
 }
 
-/// What a call would run, given what is known of its input and of the files that the text has written.
+/// Returns what a call would run, given what is known of its input and of the files that the text has written.
 pub(super) fn peel(
     call: &Call,
     stdin: Option<&str>,

@@ -1,8 +1,8 @@
-//! Where a program's own options end, and where they put the text that it runs.
+//! The end of a program's own options, and the place of the text that it runs.
 
 use crate::shell::Word;
 
-/// What is left after options, `NAME=value` and a number of operands.
+/// Returns the words after options, `NAME=value` and a number of operands.
 pub(super) fn after_options<'a, S: AsRef<str>>(args: &'a [Word], valued: &[S], mut operands: usize) -> &'a [Word] {
     let mut rest = args;
     while let Some((word, tail)) = rest.split_first() {
@@ -37,7 +37,7 @@ pub(super) fn after_double_dash(args: &[Word]) -> &[Word] {
     }
 }
 
-/// Where `-c` (also bundled, as in `-lc`) puts its text.
+/// Returns the text that belongs to `-c` (also bundled, as in `-lc`).
 pub(super) fn script_argument(args: &[Word], flag: char) -> Option<&Word> {
     let at = args
         .iter()

@@ -7,18 +7,18 @@ use super::{Inner, commands_given, here, joined};
 use crate::shell::programs::{self, Role};
 use crate::shell::{Call, Word, program_name};
 
-/// Whether it is a program that reads shell text.
+/// Returns `true` if it is a program that reads shell text.
 pub(crate) fn is_shell(program: &str) -> bool {
     programs::is(Role::Shell, program)
 }
 
-/// Whether it is a program that runs code of another language.
+/// Returns `true` if it is a program that runs code of another language.
 pub(crate) fn is_interpreter(program: &str) -> bool {
     let bare = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
     programs::is(Role::Interpreter, bare)
 }
 
-/// Whether a path names a shell.
+/// Returns `true` if a path names a shell.
 pub(crate) fn names_shell(path: &str) -> bool {
     let name = program_name(path);
     is_shell(&name) || matches!(name.as_str(), "cmd" | "powershell" | "pwsh")
@@ -93,7 +93,7 @@ fn code_with_commands(program: &str, code: &str) -> Vec<Inner> {
     inner
 }
 
-/// What the text has written into a file, by any spelling of its name.
+/// Returns what the text has written into a file, by any spelling of its name.
 pub(super) fn file(files: &HashMap<String, String>, path: &str) -> Option<String> {
     let bare = path.strip_prefix("./").unwrap_or(path);
     files
@@ -103,7 +103,7 @@ pub(super) fn file(files: &HashMap<String, String>, path: &str) -> Option<String
         .cloned()
 }
 
-/// Whether a file name stands for what is fed in.
+/// Returns `true` if a file name stands for what is fed in.
 pub(super) fn is_input(path: &str) -> bool {
     matches!(path, "-" | "/dev/stdin" | "/dev/fd/0" | "/proc/self/fd/0") || path.starts_with("<(…)")
 }

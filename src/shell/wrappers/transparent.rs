@@ -4,7 +4,7 @@ use super::options::after_options;
 use super::{Inner, inner_call};
 use crate::shell::{Call, programs};
 
-/// What such a program runs; `None` for a program that is none of them.
+/// Returns what such a program runs; `None` for a program that is none of them.
 pub(super) fn behind_options(call: &Call) -> Option<Vec<Inner>> {
     let program = call.program.as_str();
     let wrapper = programs::wrapper(program)?;

@@ -1,12 +1,12 @@
-//! Programs that nobody foresaw, and that run others all the same.
+//! Unforeseen programs that run others.
 
 use super::readers::is_shell;
 use super::{Inner, here, inner_call};
 use crate::shell::programs::{self, Role};
 use crate::shell::{Call, program_name};
 
-/// A program that nobody foresaw runs another one, when a shell with its `-c` stands among its arguments, or when an
-/// option that means to run something takes a text.
+/// Returns what an unforeseen program runs: it runs another one when a shell with its `-c` stands among its arguments, or
+/// when an option that means to run something takes a text.
 pub(super) fn unforeseen(call: &Call) -> Vec<Inner> {
     let program = call.program.as_str();
     if programs::is(Role::OnlyText, program) || call.args.is_empty() {
