@@ -20,7 +20,7 @@ use crate::text::CompiledIn;
 pub(crate) use names::words_of;
 use names::{MAX_WORDS, is_form_of, sentence};
 
-/// Why the words cannot be used.
+/// The reason why the words cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("tools/words.toml: {0}")]
 pub struct WordsError(String);
@@ -56,19 +56,19 @@ pub fn check() -> Result<(), WordsError> {
 pub struct Classified {
     /// The classes.
     pub set: ClassSet,
-    /// What each was seen by, in one phrase.
+    /// The sign by which each was recognised, in one phrase.
     pub why: Vec<(ToolClass, String)>,
-    /// Whether the organisation's policy says so.
+    /// True if the organisation's policy says so.
     pub by_policy: bool,
-    /// Whether its name says that it only brings something in.
+    /// True if its name says that it only brings something in.
     pub reads: bool,
-    /// Whether it deletes what it is given the name of.
+    /// True if it deletes what it is given the name of.
     pub deletes: bool,
-    /// What it works on.
+    /// The domain in which it works.
     pub field: Field,
 }
 
-/// What a tool works on, by the whole words of its name.
+/// The domain in which a tool works, by the whole words of its name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Field {
     /// It asks a database.
@@ -160,7 +160,7 @@ fn classify(names: &[&str], description: Option<&str>, arguments: &[&str], polic
     found
 }
 
-/// What a tool of these names works on.
+/// Returns the domain in which a tool of these names works.
 fn field_of(names: &[&str]) -> Field {
     let words: Vec<String> = names.iter().flat_map(|name| words_of(name)).collect();
     let has = |list: &[String]| words.iter().any(|word| list.contains(word));
@@ -177,7 +177,7 @@ enum By {
     Description,
 }
 
-/// What the verb of a name says, with the other words as its objects.
+/// Classifies a name by its verb, with the other words as its objects.
 fn by_words(words: &[String], by: By, found: &mut Classified) {
     let table = WORDS.get();
     let is_weak = |word: &str| table.weak.iter().any(|weak| weak == word);
@@ -198,7 +198,7 @@ fn by_words(words: &[String], by: By, found: &mut Classified) {
     }
 }
 
-/// What words of other languages say; a word for reading settles it.
+/// Classifies a name by words of other languages; a word for reading settles it.
 fn by_foreign_words(words: &[String], found: &mut Classified) {
     let begins = |class: &str| {
         let stems = WORDS.get().foreign.get(class).into_iter().flatten();
@@ -261,7 +261,7 @@ fn by_verb(verb: &String, words: &[String], by: By, found: &mut Classified) {
     found.deletes |= table.deleting.contains(verb);
 }
 
-/// What the arguments say: code to run, an amount and a receiver, a receiver and a text.
+/// Classifies a tool by its arguments: code to run, an amount and a receiver, a receiver and a text.
 fn by_arguments(arguments: &[&str], found: &mut Classified) {
     if found.reads {
         return;
@@ -289,12 +289,12 @@ fn by_arguments(arguments: &[&str], found: &mut Classified) {
     }
 }
 
-/// Whether a word in small letters is one for what tools do.
+/// Returns `true` if a word in small letters is one for what tools do.
 pub(crate) fn is_verb(word: &str) -> bool {
     VERBS.contains(word)
 }
 
-/// Whether a word is one for bringing something in.
+/// Returns `true` if a word is one for bringing something in.
 pub(crate) fn is_reading(word: &str) -> bool {
     WORDS.get().reading.iter().any(|verb| verb == word)
 }
@@ -309,7 +309,7 @@ pub(crate) fn reading_verbs() -> impl Iterator<Item = &'static str> {
         .filter(|verb| is_plain(verb))
 }
 
-/// Whether a word means one thing.
+/// Returns `true` if a word means one thing only.
 fn is_plain(verb: &str) -> bool {
     !WORDS.get().ambiguous.iter().any(|word| word == verb)
 }

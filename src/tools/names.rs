@@ -57,7 +57,7 @@ pub(super) fn sentence(description: &str) -> Vec<String> {
     words
 }
 
-/// Whether a word is another form of this one: its plural.
+/// Returns `true` if a word is another form of this one: its plural.
 pub(super) fn is_form_of(word: &str, object: &str) -> bool {
     word.strip_prefix(object)
         .is_some_and(|rest| matches!(rest, "" | "s" | "es"))
