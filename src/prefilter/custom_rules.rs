@@ -64,7 +64,7 @@ impl Prefilter for CustomRules {
     }
 }
 
-/// What a rule finds in one view, without what it found in another.
+/// Adds what a rule finds in one view, without what it found in another.
 fn screen_view(
     subject: &Subject<'_>,
     view: &ViewText<'_>,
@@ -108,7 +108,7 @@ fn screen_view(
     }
 }
 
-/// How a finding in this view ends its sentence.
+/// Returns the end of the sentence about a finding in this view.
 fn place(view: View) -> &'static str {
     match view {
         View::Raw | View::Structure => ".",

@@ -1,7 +1,7 @@
-//! How well a text is kept from the eyes of people by its letters: look-alikes, ornaments, what stands between or over
-//! them, codes for them.
+//! The degree to which a text is kept from the eyes of people by its letters: look-alikes, ornaments, what stands between or
+//! over them, codes for them.
 //!
-//! It knows no layers and no rules: who asks says what follows from a disguise.
+//! It knows no layers and no rules: the caller says what follows from a disguise.
 
 use std::ops::Range;
 
@@ -9,18 +9,18 @@ use crate::model::head;
 use crate::text::bytes::next;
 use crate::text::characters::is_invisible;
 
-/// How well a text is kept from the eyes of people.
+/// The degree to which a text is kept from the eyes of people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Disguise {
     /// Anyone can read it.
     None,
     /// Encoded as honest data is too, or with an odd letter or two.
     Slight,
-    /// As nobody writes who wants people to read it.
+    /// Encoded as no one writes who wants people to read it.
     Thorough,
 }
 
-/// How well a raw text is disguised by its letters: look-alikes, ornaments, what stands between or over them, codes for them.
+/// Returns how well the letters of a raw text disguise it: look-alikes, ornaments, what stands between or over them, codes.
 pub(super) fn disguise_of(raw: &str) -> Disguise {
     if raw.is_ascii() {
         return if escaped_letters(raw) >= MIN_ODD && 8 * escaped_letters(raw) >= raw.len() {
@@ -53,7 +53,7 @@ const MIN_ODD: usize = 6;
 /// The same for invisible characters inside words.
 const MIN_SPLITS: usize = 3;
 
-/// How many ASCII letters are written as codes: `\u0041`, `\x41`, `%41`, `&#65;`, `&#x41;`.
+/// Returns how many ASCII letters are written as codes: `\u0041`, `\x41`, `%41`, `&#65;`, `&#x41;`.
 fn escaped_letters(raw: &str) -> usize {
     if next(raw.as_bytes(), 0, |byte| matches!(byte, b'%' | b'\\' | b'&')).is_none() {
         return 0;
@@ -87,7 +87,7 @@ fn escaped_letters(raw: &str) -> usize {
         .sum()
 }
 
-/// How often something invisible stands between two letters of a word; hyphenation marks are honest.
+/// Counts how often something invisible stands between two letters of a word; hyphenation marks are honest.
 fn splits(raw: &str) -> usize {
     let mut count = 0;
     let mut before = ' ';
@@ -116,7 +116,7 @@ pub(super) fn words(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
         })
 }
 
-/// Whether a word holds Latin letters and look-alikes, and reads as Latin.
+/// Returns `true` if a word holds Latin letters and look-alikes, and reads as Latin.
 pub(super) fn is_mixed(word: &str) -> bool {
     let letters = word.chars().count();
     let latin = word.chars().filter(char::is_ascii_alphabetic).count();
@@ -161,7 +161,7 @@ pub(super) fn ornaments(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Letters of scripts in which many look like Latin ones.
+/// Returns `true` for letters of scripts in which many look like Latin ones.
 const fn is_look_alike_script(c: char) -> bool {
     matches!(c, '\u{370}'..='\u{52f}' | '\u{531}'..='\u{58f}' | '\u{13a0}'..='\u{13ff}' | '\u{a4d0}'..='\u{a4ff}')
 }

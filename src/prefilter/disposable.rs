@@ -7,7 +7,7 @@ use crate::prefilter::words::disposable::{PARTS, PRECIOUS};
 /// Parts with which names begin that are thrown away whatever else stands in them.
 const FIRST: &[&str] = &["tmp", "temp", "temporary", "scratch", "staging", "stg"];
 
-/// Whether a name says that what it names is thrown away as a matter of course.
+/// Returns `true` if a name says that what it names is thrown away as a matter of course.
 ///
 /// A part of the name has to say it as a word of its own: `latest` is no test.
 pub(super) fn is_disposable(name: &str) -> bool {

@@ -1,8 +1,8 @@
-//! Whether a call is what an agent does all day, as the policy's `[everyday]` names it.
+//! The test for calls that an agent makes all day, as the policy's `[everyday]` names them.
 //!
-//! A shell text is, where every command that it would run is named, writes nothing outside the workspace and talks to no
-//! other machine. What cannot be read to its end, or names its programs at run time, is not. This decides nothing: the
-//! trained scorer may settle such a call up to a bound of its own.
+//! A shell text is one where every command that it would run is named, writes nothing outside the workspace and talks to no
+//! other machine. A text that cannot be read to its end, or names its programs at run time, is not. This decides nothing:
+//! the trained scorer may settle such a call up to a bound of its own.
 
 use std::sync::LazyLock;
 
@@ -76,10 +76,10 @@ const LONG: [(&str, Option<Value>); 19] = [
     ("retry", Some(Value::Said)),
 ];
 
-/// What a call is to the policy's `[everyday]`.
+/// The relation of a call to the policy's `[everyday]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Usual {
-    /// What an agent does all day, and nothing was seen in it that makes it a special one.
+    /// A call that an agent makes all day, and nothing was seen in it that makes it a special one.
     Everyday,
     /// A call of a tool that the policy knows, which does something else: no bound of the scorer lets it pass.
     Special,
@@ -88,7 +88,7 @@ pub enum Usual {
 }
 
 impl Usual {
-    /// What the call of a step is.
+    /// Classifies the call of a step.
     pub fn of(step: &Step, findings: &[Finding], policy: &Policy) -> Self {
         let everyday = &policy.everyday;
         let Some(call) = step.tool_call.as_ref().filter(|_| everyday.allow_below > 0.0) else {
@@ -137,7 +137,7 @@ fn edits_workspace(policy: &Policy, given: &[&Content]) -> bool {
     paths.peek().is_some() && paths.all(|path| in_workspace(policy, path.trim()))
 }
 
-/// Whether a path is one of the work: below the current folder, or where the policy says that work is done.
+/// Returns `true` if a path is one of the work: below the current folder, or where the policy says that work is done.
 fn in_workspace(policy: &Policy, path: &str) -> bool {
     let everyday = &policy.everyday;
     let location = Location::of(path);
@@ -188,7 +188,7 @@ fn runs_everyday(policy: &Policy, given: &[&Content]) -> bool {
     is_plain && !reading.calls.is_empty() && (0..reading.calls.len()).all(|at| is_usual(policy, &reading, at))
 }
 
-/// Whether one call of a reading is everyday.
+/// Returns `true` if one call of a reading is everyday.
 fn is_usual(policy: &Policy, reading: &Reading, at: usize) -> bool {
     let everyday = &policy.everyday;
     let Some(call) = reading.calls.get(at) else {
@@ -249,7 +249,7 @@ fn spelled(words: &[&str]) -> Vec<String> {
     spelled
 }
 
-/// Whether what options name is in the workspace.
+/// Returns `true` if the paths in options are in the workspace.
 fn places_in_workspace(policy: &Policy, call: &Call) -> bool {
     let is_path = |text: &str| text.contains('/') || text.starts_with(['~', '.']);
     let mut before = "";
@@ -266,7 +266,7 @@ fn places_in_workspace(policy: &Policy, call: &Call) -> bool {
     })
 }
 
-/// Whether a script of `sed` prints, deletes or replaces, and runs, reads and writes nothing else.
+/// Returns `true` if a script of `sed` prints, deletes or replaces, and runs, reads and writes nothing else.
 fn is_plain_sed(call: &Call, operands: &[&str]) -> bool {
     static PLAIN: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let address = r"(?:[0-9]+|\$)?(?:,(?:[0-9]+|\$))?";
@@ -282,7 +282,7 @@ fn is_plain_sed(call: &Call, operands: &[&str]) -> bool {
     !by_option && operands.first().filter(is_plain).is_some()
 }
 
-/// Whether what a wrapper runs is the next call.
+/// Returns `true` if the next call is what a wrapper runs.
 fn runs_next(wrapper: &Call, next: Option<&Call>) -> bool {
     next.is_some_and(|next| wrapper.args.iter().any(|word| word.text == next.path))
 }
@@ -311,7 +311,7 @@ fn changes_workspace(policy: &Policy, call: &Call, operands: &[&str]) -> bool {
         })
 }
 
-/// Whether a path may be all of somebody's checked-out work: a folder of a folder of a home, which no build made.
+/// Returns `true` if a path may be all of a user's checked-out work: a folder of a folder of a home, which no build made.
 fn is_checkout(path: &str) -> bool {
     let location = Location::of(path);
     let text = location.as_str();
@@ -335,7 +335,7 @@ fn named_paths(call: &Call) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether a word names a file that holds secrets, or all of a home, of the system or of everything.
+/// Returns `true` if a word names a file that holds secrets, or all of a home, of the system or of everything.
 fn looks_at_secrets(call: &Call) -> bool {
     named_paths(call).any(|path| {
         let location = Location::of(&call.place(path));
@@ -344,7 +344,7 @@ fn looks_at_secrets(call: &Call) -> bool {
     })
 }
 
-/// Whether files that a call names are those of the workspace. In `/tmp` anybody may have put them.
+/// Returns `true` if files that a call names are those of the workspace. In `/tmp` anyone may have put them.
 fn stays_inside(policy: &Policy, call: &Call) -> bool {
     // What a program finds where it runs is given to it as well: makefiles, configuration.
     let here = call.place("x").into_owned();
@@ -355,7 +355,7 @@ fn stays_inside(policy: &Policy, call: &Call) -> bool {
     })
 }
 
-/// Whether a call names no other machine.
+/// Returns `true` if a call names no other machine.
 fn stays_here(policy: &Policy, program: &str, call: &Call) -> bool {
     let everyday = &policy.everyday;
     let is_address = |text: &str| text.contains("://") || text.contains('@') && text.contains(':');
@@ -421,7 +421,7 @@ fn asks_this_machine(policy: &Policy, call: &Call) -> bool {
     asked > 0
 }
 
-/// What comes after an option.
+/// The value that comes after an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
     /// A file that is written.
@@ -430,7 +430,7 @@ enum Value {
     Said,
 }
 
-/// What comes after this word of options, where all of them are usual.
+/// Returns the value that comes after this word of options, where all of them are usual.
 fn option(word: &str) -> Option<Option<Value>> {
     if let Some(name) = word.strip_prefix("--") {
         return LONG.iter().find(|(long, _)| *long == name).map(|(_, value)| *value);
@@ -446,7 +446,7 @@ fn option(word: &str) -> Option<Option<Value>> {
     flags.chars().all(|flag| FLAGS.contains(flag)).then_some(value)
 }
 
-/// Whether an address is one of this machine.
+/// Returns `true` if an address is one of this machine.
 fn is_local(address: &str) -> bool {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();

@@ -259,7 +259,7 @@ fn terminal_escapes(text: &str) -> Vec<Range<usize>> {
     spans
 }
 
-/// Whether the parameters of a colour make text invisible: concealed, or of the colour of its background.
+/// Returns `true` if the parameters of a colour make text invisible: concealed, or of the colour of its background.
 pub(super) fn conceals(parameters: &str) -> bool {
     let of_kind = |kind: char| {
         let colours = parameters.split(';').filter(|one| one.len() == 2);
@@ -270,7 +270,7 @@ pub(super) fn conceals(parameters: &str) -> bool {
 }
 
 expressions! {
-    /// What is looked for in folded text to begin something that is not shown.
+    /// Openings, in folded text, of something that is not shown.
     static OPENING = concat!(
         r#"<!--|\[(?://|comment|hidden|note|_|#)\]: ?(?:#|<>) ?["'(]|<([a-z][a-z0-9]{0,15})\b[^<>]{0,400}?(?:"#,
         r#"display\s{0,4}:\s{0,4}none|visibility\s{0,4}:\s{0,4}(?:hidden|collapse)|opacity\s{0,4}:\s{0,4}0?(?:\.0\d{0,8})?\s{0,4}[;"']|"#,
@@ -282,14 +282,14 @@ expressions! {
         r#"\bcolor\s{0,4}=\s{0,4}["']?(?:#fff(?:fff)?|white)\b|\bsize\s{0,4}=\s{0,4}["']?0\b|\bfill(?:-opacity)?\s{0,4}[=:]\s{0,4}["']?(?:none|white|#fff(?:fff)?|transparent|0)\b)[^<>]{0,400}?>|"#,
         r#"<(template|noscript|desc|metadata|details)\b[^<>]{0,400}>"#,
     );
-    /// What a person sees only by pointing at it, or never: attributes of elements, descriptions and titles of images.
+    /// Text that a person sees only by pointing at it, or never: attributes of elements, descriptions and titles of images.
     static ASIDE = concat!(
         r#"(?:\balt|\btitle|\baria-label|\bcontent|\bvalue|\bplaceholder|\blongdesc|\bsrcdoc|\bdata-[a-z-]{1,24})\s{0,4}=\s{0,4}(?:"([^"<>]+)"|'([^'<>]+)')|"#,
         r#"!\[([^\]\n]+)\](?:\([^\s()]+\s+"([^"\n]+)")?|\]\([^\s()]+\s+"([^"\n]+)"\)|\]:\s{1,4}\S{1,400}\s{1,4}["'(]([^"'()\n]+)["')]"#,
     );
 }
 
-/// What a comment or an element says, without the mark that opens it.
+/// Returns the text of a comment or an element, without the mark that opens it.
 fn inner(hidden: &str) -> &str {
     let inside = hidden.strip_prefix("<!--").or_else(|| {
         let element = hidden.starts_with('<').then(|| hidden.split_once('>'))?;

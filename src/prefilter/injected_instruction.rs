@@ -29,7 +29,7 @@ const LIKELY: u32 = 7 * HALVES;
 /// From this sum on weak signals are worth telling.
 const COMPANY: u32 = 5 * HALVES;
 
-/// What it adds to a signal's weight that it was hidden or disguised.
+/// The weight added to a signal that was hidden or disguised.
 const WEIGHT_OF_DISGUISE: u32 = 3 * HALVES;
 
 /// A text shorter than this is a note rather than a document.
@@ -194,7 +194,7 @@ fn explain(signals: &Signals, cluster: &Cluster, enough: u32, view: &ViewText<'_
     )
 }
 
-/// How the text was reached, where it was not in the open.
+/// Returns how the text was reached, where it was not in the open.
 fn how(view: &ViewText<'_>) -> String {
     if view.layers().is_empty() {
         return String::new();
@@ -202,7 +202,7 @@ fn how(view: &ViewText<'_>) -> String {
     format!(" Read after decoding ({}).", view.path())
 }
 
-/// Whether a text is what the orchestrator says to the agent (AOS 4.1.1, role `system`), rather than a remark beside it.
+/// Returns `true` if a text is what the orchestrator says to the agent (AOS 4.1.1, role `system`), rather than a remark beside it.
 fn is_system_message(subject: &Subject<'_>) -> bool {
     let Subject { step, content, .. } = subject;
     step.kind == Kind::SystemMessage && content.place == Place::Body && content.origin == Origin::Unknown

@@ -1,4 +1,4 @@
-//! What a file path stands for: the root of everything, somebody's home, a secret, a file that steers agents.
+//! The meaning of a file path: the root of everything, a user's home, a secret, a file that steers agents.
 //!
 //! Paths are compared as text: nothing here touches a file system. Both the command rules and the path rules ask it,
 //! so that `rm`, `open(…)` and a `path` argument agree on what is dangerous.
@@ -22,11 +22,11 @@ use spelling::{homely, is_home, spell_out};
 pub(super) struct Location {
     /// Lower case, `/` between the parts, no `.` and no `..` left; a home directory is `~`.
     text: String,
-    /// How many levels a relative path climbs before it descends.
+    /// The levels that a relative path climbs before it descends.
     climbs: usize,
 }
 
-/// How much a deletion of a path takes away.
+/// The extent of what a deletion of a path takes away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Breadth {
     /// The root of the file system or of a drive.
@@ -46,13 +46,13 @@ pub(super) enum Breadth {
 }
 
 impl Breadth {
-    /// Whether a machine or a person loses everything there.
+    /// Returns `true` if a machine or a person loses everything there.
     pub(super) fn is_vital(self) -> bool {
         matches!(self, Breadth::Everything | Breadth::Home | Breadth::SystemDirectory)
     }
 }
 
-/// What kind of secret a file holds.
+/// The kind of secret that a file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Secret {
     /// Password hashes of the system.
@@ -61,7 +61,7 @@ pub(super) enum Secret {
     PrivateKey,
     /// Keys of a cloud, a cluster or a service.
     Credentials,
-    /// What browsers, key rings, password managers and wallets keep.
+    /// Data that browsers, key rings, password managers and wallets keep.
     Vault,
     /// The memory of the machine or of a process, and the variables that a process was started with.
     Memory,
@@ -74,7 +74,7 @@ pub(super) enum Secret {
 }
 
 impl Secret {
-    /// Whether nobody reads it by the way: losing it means losing an account.
+    /// Returns `true` if no program reads it by the way: losing it means losing an account.
     pub(super) const fn is_key_material(self) -> bool {
         match self {
             Secret::PasswordHashes | Secret::PrivateKey | Secret::Credentials | Secret::Vault | Secret::Memory => true,
@@ -83,22 +83,22 @@ impl Secret {
     }
 }
 
-/// What a file steers when somebody writes it.
+/// The thing that a file steers when it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Steering {
-    /// What watches an agent: its hooks, and the guardian's own files.
+    /// The watch over an agent: its hooks, and the guardian's own files.
     Guard,
-    /// What an agent reads as instructions or settings.
+    /// An agent, which reads it as instructions or settings.
     Agent,
-    /// What an editor or a version control system runs by itself.
+    /// An editor or a version control system, which runs it by itself.
     Hook,
-    /// What a build server runs.
+    /// A build server, which runs it.
     Pipeline,
-    /// What runs at login, at boot or on a timer.
+    /// Programs that run at login, at boot or on a timer.
     Startup,
-    /// Who may log in.
+    /// The users who may log in.
     Login,
-    /// Who may become administrator.
+    /// The users who may become administrator.
     Privilege,
 }
 
@@ -145,7 +145,7 @@ impl Location {
         &self.text
     }
 
-    /// How many levels a relative path climbs before it descends.
+    /// Returns the levels that a relative path climbs before it descends.
     pub(super) fn climbs(&self) -> usize {
         self.climbs
     }
@@ -163,7 +163,7 @@ impl Location {
         self.text.rsplit('/').next().unwrap_or_default()
     }
 
-    /// How much a deletion would take away.
+    /// Returns the extent of what a deletion would take away.
     pub(super) fn breadth(&self) -> Breadth {
         let bare = self.text.trim_end_matches(['*', '.']).trim_end_matches('/');
         if self.climbs > 0 && bare.is_empty() {
@@ -218,7 +218,7 @@ impl Location {
         Breadth::Other
     }
 
-    /// Whether it is a log of the system that was rotated: `/var/log/syslog.1`, `/var/log/nginx/*.gz`.
+    /// Returns `true` if it is a log of the system that was rotated: `/var/log/syslog.1`, `/var/log/nginx/*.gz`.
     pub(super) fn is_rotated_log(&self) -> bool {
         let number = |name: &str| name.len() <= 3 && !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
         let name = self.name();
@@ -237,7 +237,7 @@ impl Location {
             || matches!(self.text.as_str(), "/tmp" | "/tmp/*" | "/var/tmp" | "/var/tmp/*")
     }
 
-    /// Whether it lies inside a directory that belongs to the system.
+    /// Returns `true` if it lies inside a directory that belongs to the system.
     pub(super) fn is_system(&self) -> bool {
         let rooted = self.rooted();
         if HARMLESS_DEVICES.contains(&rooted.as_str())
@@ -262,12 +262,12 @@ impl Location {
                 .is_some_and(|name| !name.contains('/') && name.contains('.'))
     }
 
-    /// Whether a machine needs it to start or to let somebody log in, so that nobody deletes it in passing.
+    /// Returns `true` if a machine needs it to start or to let a user log in, so that no one deletes it in passing.
     pub(super) fn is_needed(&self) -> bool {
         self.is_system() && self.listed()(&NEEDED)
     }
 
-    /// Whether it is a disk.
+    /// Returns `true` if it is a disk.
     pub(super) fn is_disk(&self) -> bool {
         let Some(device) = self.text.strip_prefix("/dev/") else {
             return self.text.starts_with("//./physicaldrive") || self.text.starts_with("/physicaldrive");
@@ -283,7 +283,7 @@ impl Location {
         })
     }
 
-    /// What kind of secret it holds, if it is known for one; a pattern of names, the first that it fits.
+    /// Returns the kind of secret it holds, if it is known for one; a pattern of names, the first that it fits.
     pub(super) fn secret(&self) -> Option<Secret> {
         self.plain_secret().or_else(|| {
             if !self.text.contains(['?', '*', '[']) {
@@ -330,7 +330,7 @@ impl Location {
         find(&first).or_else(|| find(&others).filter(|_| !is(&NO_SECRETS)))
     }
 
-    /// What it steers when somebody writes it.
+    /// Returns what it steers when it is written.
     pub(super) fn steering(&self) -> Option<Steering> {
         let is = self.listed();
         let kinds = [
@@ -346,7 +346,7 @@ impl Location {
         kinds.find(|(list, _)| is(list)).map(|(_, steering)| steering)
     }
 
-    /// Whether it is this file, which has an absolute path: as a whole, or named from a folder on the way there.
+    /// Returns `true` if it is this file, which has an absolute path: as a whole, or named from a folder on the way there.
     pub(super) fn is_file(&self, file: &str) -> bool {
         let file = Self::of(file);
         let text = self.text.as_str();
@@ -356,17 +356,17 @@ impl Location {
         }
     }
 
-    /// Whether it watches an agent: a hook of its program, a file of the guardian, or the policy that was read from this file.
+    /// Returns `true` if it watches an agent: a hook of its program, a file of the guardian, or the policy that was read from this file.
     pub(super) fn is_guard(&self, policy: Option<&str>) -> bool {
         self.steering() == Some(Steering::Guard) || policy.is_some_and(|file| self.is_file(file))
     }
 
-    /// Whether something runs out of it when work is built, opened, installed or provisioned, or by the clock.
+    /// Returns `true` if something runs out of it when work is built, opened, installed or provisioned, or by the clock.
     pub(super) fn is_build(&self) -> bool {
         self.listed()(&BUILDS)
     }
 
-    /// Whether the path fits an entry of a list. Most fit none of any, which one pass over it tells.
+    /// Returns a test of whether the path fits an entry of a list. Most fit none of any, which one pass over it tells.
     fn listed(&self) -> impl Fn(&[&str]) -> bool {
         static PARTS: LazyLock<Keywords> = LazyLock::new(|| {
             let lists: [&[&str]; 18] = [
@@ -400,7 +400,7 @@ impl Location {
     }
 }
 
-/// Whether it lies where things are kept that are fetched again or put away.
+/// Returns `true` if it lies where things are kept that are fetched again or put away.
 fn is_put_away(path: &str) -> bool {
     let inside = |place: &str| {
         path.strip_prefix(place)
@@ -409,7 +409,8 @@ fn is_put_away(path: &str) -> bool {
     DISPOSABLE_INSIDE.iter().any(|place| inside(place))
 }
 
-/// Whether a path fits an entry of a list: `^start`, `end$`, `^whole$`, `=name` (`*` is anything), or a part; terms joined by ` & ` all fit.
+/// Returns `true` if a path fits an entry of a list: `^start`, `end$`, `^whole$`, `=name` (`*` is anything), or a part;
+/// terms joined by ` & ` all fit.
 fn fits_entry(entry: &str, path: &str, name: &str) -> bool {
     entry.split(" & ").all(|term| {
         if let Some(pattern) = term.strip_prefix('=') {

@@ -1,6 +1,6 @@
 //! Disguises themselves: too many layers, mixed scripts, ornamental letters, letters with gaps, digits for letters.
 //!
-//! What a disguise hides is for the other families, which read the views; this one says that somebody took the trouble.
+//! The text that a disguise hides is for the other families, which read the views; this one reports the disguise itself.
 
 mod digits;
 mod gaps;
@@ -132,8 +132,8 @@ impl Prefilter for Obfuscation {
     }
 }
 
-/// Whether a content is the first of the arguments whose names number them as pieces of one text; of a tool that runs what it is
-/// given, whatever is numbered. What they say together is not put together here.
+/// Returns `true` if a content is the first of the arguments whose names number them as pieces of one text; of a tool that
+/// runs what it is given, whatever is numbered. Their texts are not put together here.
 fn is_piece(subject: &Subject<'_>) -> bool {
     const MAX: usize = 64;
     let runs = subject.called.classes.set.has(ToolClass::Executes);
@@ -157,7 +157,7 @@ fn is_piece(subject: &Subject<'_>) -> bool {
     pieces.next().is_some_and(|first| first.id == subject.content.id) && pieces.next().is_some()
 }
 
-/// What stands before the number of a numbered name, `line` of `line2`; of one letter alone, nothing.
+/// Returns the part before the number of a numbered name, `line` of `line2`; of one letter alone, nothing.
 fn stem(label: &str) -> Option<&str> {
     let stem = label.trim_end_matches(|c: char| c.is_ascii_digit());
     let is_letter = label.len() == 1 && stem == label;
@@ -168,7 +168,7 @@ fn stem(label: &str) -> Option<&str> {
     }
 }
 
-/// Whether a name is that of a numbered piece: `part1`, `chunk_b`.
+/// Returns `true` if a name is that of a numbered piece: `part1`, `chunk_b`.
 fn is_piece_label(label: &str) -> bool {
     const NAMES: &[&str] = &["part", "piece", "chunk", "segment", "fragment", "frag", "half", "split"];
     let label = label.to_ascii_lowercase();

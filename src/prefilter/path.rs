@@ -14,7 +14,7 @@ use crate::tools::Classified;
 const MAX_LEN: usize = 1_024;
 
 rule_keys! {
-    /// What is wrong with a path.
+    /// The danger of a path.
     enum Trouble {
         Traversal = "traversal",
         SystemTraversal = "system_traversal",
@@ -45,7 +45,7 @@ const RULES: RuleFile = RuleFile {
     object: RuleObject::Path,
 };
 
-/// What a tool does with the paths that it is given.
+/// The effect of a tool on the paths that it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     Read,
@@ -132,7 +132,7 @@ fn is_path_label(label: &str) -> bool {
         || label.ends_with("filename")
 }
 
-/// Whether a text is a path by its shape alone.
+/// Returns `true` if a text is a path by its shape alone.
 fn looks_like_path(text: &str) -> bool {
     let text = text.trim();
     // Most texts begin with none of what is asked for below, nor climb.
@@ -238,7 +238,7 @@ fn of_spelling(text: &str, location: &Location, troubles: &mut Vec<Trouble>) {
     }
 }
 
-/// Whether a path climbs further than people do in a source tree, or out of an absolute directory into the system.
+/// Returns `true` if a path climbs further than people do in a source tree, or out of an absolute directory into the system.
 fn climbs_far(text: &str, location: &Location) -> bool {
     if text.starts_with(['/', '~']) || text.get(1..2) == Some(":") {
         let first = |path: &str| {

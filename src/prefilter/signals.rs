@@ -1,8 +1,8 @@
 //! Signals: weighted patterns over folded text, read from a rule file and gated by words.
 //!
-//! A signal alone convicts nobody. Each hit has a weight; what counts is the sum over *different* signals that stand
-//! close together ([`Signals::gravest`]). A signal that the text itself quotes or describes weighs half; one that stands in
-//! a code block or a literal of a text about attacks or tests weighs a quarter.
+//! A signal alone proves nothing. Each hit has a weight; the sum over *different* signals that stand close together counts
+//! ([`Signals::gravest`]). A signal that the text itself quotes or describes weighs half; one that stands in a code block or
+//! a literal of a text about attacks or tests weighs a quarter.
 
 mod clusters;
 mod surroundings;
@@ -22,7 +22,7 @@ use crate::text::views::fold_pattern;
 pub(super) use clusters::Cluster;
 use surroundings::{Surroundings, around};
 
-/// What the rule of a kind of signal says besides what every rule says.
+/// The fields of the rule of a kind of signal beyond those of every rule.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Data {
@@ -45,7 +45,7 @@ struct PatternEntry {
     unless: Vec<String>,
 }
 
-/// What stands beside the rules: fragments of expressions, by name.
+/// The parts of the file beside the rules: fragments of expressions, by name.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Beside {
@@ -57,7 +57,7 @@ const fn yes() -> bool {
     true
 }
 
-/// What a signal says, as far as it depends on who says it how much it weighs.
+/// The content of a signal, as far as its weight depends on who says it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Part {
@@ -74,7 +74,7 @@ pub(super) enum Part {
     Other,
 }
 
-/// Whether a hit is worth telling by itself.
+/// The condition under which a hit is worth telling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reporting {
     Alone,
@@ -93,7 +93,7 @@ struct Pattern {
 }
 
 impl Pattern {
-    /// Whether a word near a hit says that it is not what it looks like.
+    /// Returns `true` if a word near a hit says that it is not what it looks like.
     fn is_something_else(&self, text: &str, span: &Range<usize>) -> bool {
         const NEAR: usize = 400;
         let near = around(text, span, NEAR, NEAR);
@@ -110,19 +110,19 @@ pub(super) struct Hit {
     pub(super) span: Range<usize>,
     /// Twice the weight of the pattern; where the text quotes it the weight itself, where it shows it as an example half of that.
     pub(super) weight: u32,
-    /// What it says.
+    /// Its content.
     pub(super) part: Part,
     told: Reporting,
     quoted: bool,
 }
 
 impl Hit {
-    /// Whether the text names or describes it rather than saying it.
+    /// Returns `true` if the text names or describes it rather than saying it.
     pub(super) fn is_quoted(&self) -> bool {
         self.quoted
     }
 
-    /// Whether it is worth telling although nothing else stands near it.
+    /// Returns `true` if it is worth telling although nothing else stands near it.
     pub(super) fn is_told_alone(&self) -> bool {
         self.told == Reporting::Alone
     }
@@ -136,11 +136,11 @@ pub(super) struct Signals {
     words: Vec<Word>,
     /// The words alone, for texts that did not pass the shared gate.
     gate: Keywords,
-    /// For each word of the gate, the patterns that it opens.
+    /// The patterns that each word of the gate opens.
     opens: Vec<Vec<usize>>,
 }
 
-/// Whether a search goes on.
+/// The state of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Search {
     GoesOn,
@@ -149,7 +149,7 @@ enum Search {
 
 /// White space and punctuation between two words, escaped line breaks too; not the end of a sentence.
 const GAP: &str = r"(?:[^a-z0-9.!?;\x80-\xff]|\\[nrt])+";
-/// How far before and behind a word of its gate a pattern is looked for.
+/// The bytes before a word of its gate within which a pattern is looked for; `BEHIND` are those after it.
 const BEFORE: usize = 256;
 const BEHIND: usize = 384;
 /// Weights are counted in halves.

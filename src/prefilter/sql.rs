@@ -115,7 +115,7 @@ impl Prefilter for Sql {
     }
 }
 
-/// What a SQL text takes away.
+/// The loss that a SQL text causes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loss {
     /// Nothing but what can be made anew, or what its name calls temporary or a trial.
@@ -134,7 +134,7 @@ pub(super) fn loss(text: &str) -> Option<Loss> {
         .or(minor)
 }
 
-/// Whether a text names a file of the machine that nobody keeps data in: one of the system's, or one that runs.
+/// Returns `true` if a text names a file of the machine that holds no user's data: one of the system's, or one that runs.
 fn names_machine(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     PARTS.iter().any(|part| lower.contains(part))

@@ -17,20 +17,20 @@ const MAX_NAME: usize = 60;
 /// A cell below a known name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Cell<T> {
-    /// What its name means.
+    /// The meaning of its name.
     pub meaning: T,
-    /// Where it stands, without its quotes.
+    /// Its place, without its quotes.
     pub span: Range<usize>,
 }
 
 /// The cells of a table below known names, and where it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Table<T> {
-    /// What the known columns hold, from left to right.
+    /// The meanings of the known columns, from left to right.
     pub columns: Vec<T>,
     /// Their cells, row by row.
     pub cells: Vec<Cell<T>>,
-    /// Where the last row ends.
+    /// The end of the last row.
     pub end: usize,
 }
 
@@ -62,7 +62,7 @@ impl Tables {
     }
 }
 
-/// Whether nothing but a name stands between the nearest signs that part cells.
+/// Returns `true` if nothing but a name stands between the nearest signs that part cells.
 fn is_in_cell(text: &str, name: &Range<usize>) -> bool {
     let parts = |b: &u8| matches!(b, b',' | b';' | b'|' | b'\t' | b'\n' | b'\r' | b'(' | b')');
     let named = |b: &u8| !b.is_ascii() || b.is_ascii_alphanumeric() || b" _-.\"'`*#/".contains(b);

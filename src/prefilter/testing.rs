@@ -31,18 +31,18 @@ pub(crate) fn step(contents: impl IntoIterator<Item = (Origin, String)>) -> Step
     }
 }
 
-/// What every family sees in a step, under the built-in policy.
+/// Returns the findings of every family in a step, under the built-in policy.
 pub(crate) fn screened(step: &Step) -> Screening {
     static PREFILTERS: LazyLock<Prefilters> = LazyLock::new(|| Prefilters::standard().unwrap());
     PREFILTERS.screen(step, &Policy::standard().unwrap())
 }
 
-/// What a family sees in one text of this origin.
+/// Returns the findings of a family in one text of this origin.
 pub(crate) fn seen(family: &dyn Prefilter, origin: Origin, text: &str) -> Vec<Finding> {
     seen_under(family, origin, text, &Policy::standard().unwrap())
 }
 
-/// What a family sees in one text of this origin, under a policy.
+/// Returns the findings of a family in one text of this origin, under a policy.
 pub(crate) fn seen_under(family: &dyn Prefilter, origin: Origin, text: &str, policy: &Policy) -> Vec<Finding> {
     let step = step([(origin, text.to_owned())]);
     let found = seen_in_contents(family, &step, policy);
@@ -67,7 +67,7 @@ fn gate_of(family: &dyn Prefilter) -> Arc<Keywords> {
     Arc::clone(gate)
 }
 
-/// What a family sees in the contents of a step.
+/// Returns the findings of a family in the contents of a step.
 pub(crate) fn seen_in_contents(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
     let gate = gate_of(family);
     let mut found = Vec::new();
@@ -89,7 +89,7 @@ pub(crate) fn seen_in_contents(family: &dyn Prefilter, step: &Step, policy: &Pol
     found
 }
 
-/// What a family sees in the shape of a step.
+/// Returns the findings of a family in the shape of a step.
 pub(crate) fn seen_in_shape(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
     let mut found = Vec::new();
     family.screen_step(step, policy, &mut found);
@@ -188,14 +188,14 @@ pub(crate) fn tool_call(tool: &str, arguments: &[(&str, &str)]) -> Step {
     made
 }
 
-/// What a family finds in a step, under a policy.
+/// Returns the findings of a family in a step, under a policy.
 pub(crate) fn screen_under(family: &dyn Prefilter, step: &Step, policy: &Policy) -> Vec<Finding> {
     let mut found = seen_in_contents(family, step, policy);
     found.append(&mut seen_in_shape(family, step, policy));
     found
 }
 
-/// What a family finds in a step, under the standard policy.
+/// Returns the findings of a family in a step, under the standard policy.
 pub(crate) fn screen(family: &dyn Prefilter, step: &Step) -> Vec<Finding> {
     screen_under(family, step, &Policy::standard().unwrap())
 }

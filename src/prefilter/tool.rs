@@ -1,7 +1,7 @@
 //! Tool calls that the policy forbids, that the agent does not declare, or that do not fit the declaration.
 //!
-//! Agents are sloppy with arguments, so a misfit is a hint. A name that only looks like another tool's is not: nobody
-//! types a zero-width character or a Cyrillic letter into a tool's name by accident.
+//! Agents are sloppy with arguments, so a misfit is a hint. A name that only looks like another tool's is not: no one types
+//! a zero-width character or a Cyrillic letter into a tool's name by accident.
 
 mod arguments;
 
@@ -14,7 +14,7 @@ use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::characters::is_invisible;
 
 rule_keys! {
-    /// What a rule of this family is about.
+    /// The subject of a rule of this family.
     pub(super) enum Fault {
         NotAllowed = "not_allowed",
         LookAlike = "look_alike",
@@ -167,7 +167,7 @@ fn is_forbidden(call: &ToolCall, definition: Option<&Definition>, policy: &Polic
     }
 }
 
-/// Whether a call means this tool: by its id, its name, or one of them behind the name of a server.
+/// Returns `true` if a call means this tool: by its id, its name, or one of them behind the name of a server.
 fn is_same(tool: &Definition, called: &str) -> bool {
     [&tool.id, &tool.name].into_iter().any(|name| {
         let behind = |long: &str, short: &str| {
@@ -182,7 +182,7 @@ fn is_same(tool: &Definition, called: &str) -> bool {
     })
 }
 
-/// What a name looks like.
+/// Returns the skeleton of a name, by which look-alikes are equal.
 fn skeleton(name: &str) -> String {
     let visible: String = name
         .nfkc()

@@ -1,9 +1,9 @@
-//! What is asked of calls and texts before anything is looked for in them: whether they can do harm, send, or run later.
+//! The first tests of calls and texts, before anything is looked for in them: whether they can do harm, send, or run later.
 
 use super::{Danger, Dangers, MAX_COMMAND, code, hidden_execution, outflow, secrets};
 use crate::shell::{self, Call, Stdin};
 
-/// Whether a text can name a program at all: every name has a letter of ASCII, or a sign that stands for others.
+/// Returns `true` if a text can name a program at all: every name has a letter of ASCII, or a sign that stands for others.
 pub(super) fn can_call(text: &str) -> bool {
     let says_nothing = |byte: u8| {
         !byte.is_ascii()
@@ -13,7 +13,7 @@ pub(super) fn can_call(text: &str) -> bool {
     !text.bytes().all(says_nothing)
 }
 
-/// Whether a text, read as a shell would read it, hands data to another machine: `curl -d`, `wget --post-data`, `nc`, `mail`.
+/// Returns `true` if a text, read as a shell would, hands data to another machine: `curl -d`, `wget --post-data`, `nc`, `mail`.
 pub fn sends_by_command(text: &str) -> bool {
     if text.len() > MAX_COMMAND || !can_call(text) || !outflow::may_send(text) {
         return false;
@@ -49,7 +49,7 @@ pub(super) fn planted(text: &str, call: &Call, seen: &mut Dangers, nested: &mut 
     nested.push((text.to_owned(), call.span.clone()));
 }
 
-/// Whether a call can be passed over: most of a longer script is of this kind.
+/// Returns `true` if a call can be passed over: most of a longer script is of this kind.
 pub(super) fn does_nothing(call: &Call) -> bool {
     const HARMLESS: &[&str] = &[
         "echo", "printf", "ls", "cd", "pwd", "true", "false", "test", "[", "[[", "wc", "sleep", "exit", "mkdir",

@@ -53,17 +53,17 @@ expressions! {
 /// Shell texts found in code, with where they stand.
 pub(super) type Nested = Vec<(String, Range<usize>)>;
 
-/// Whether a text is code of another language rather than shell.
+/// Returns `true` if a text is code of another language rather than shell.
 pub(super) fn is_code(text: &str) -> bool {
     sort(text) != Sort::Other
 }
 
-/// What a text is, as far as its lines tell.
+/// The kind of a text, as far as its lines tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
     /// Lines begin as those of another language do.
     Code,
-    /// Lines hold what a language has, and could be anybody's.
+    /// Lines hold what a language has, but may be no code.
     Perhaps,
     /// Nothing speaks for code.
     Other,
@@ -111,7 +111,7 @@ pub(super) fn look(text: &str, seen: &mut Dangers, nested: &mut Nested) {
     }
 }
 
-/// What is known of a text while its calls are looked at.
+/// The state while the calls of a text are looked at.
 struct Walk<'t> {
     text: &'t str,
     mask: Mask,
@@ -176,7 +176,7 @@ fn look_at_functions(walk: &mut Walk<'_>, seen: &mut Dangers, nested: &mut Neste
     }
 }
 
-/// Of hits that overlap, the one that begins first; of those that begin together, the longest.
+/// Keeps, of hits that overlap, the one that begins first; of those that begin together, the longest.
 fn leftmost_longest(mut hits: Vec<Hit>) -> Vec<Hit> {
     hits.sort_by_key(|hit| (hit.span.start, std::cmp::Reverse(hit.span.end)));
     let mut end = 0;

@@ -35,7 +35,7 @@ struct Group {
 /// The words that a command needs; of each list one.
 type Words = Vec<Vec<String>>;
 
-/// For each program its commands, with what is told of them.
+/// The commands of each program, with what is told of them.
 type ByProgram<T> = HashMap<String, Vec<(T, Words)>>;
 
 #[derive(Default)]
@@ -78,22 +78,22 @@ fn add<T: Copy>(table: &mut ByProgram<T>, commands: &Commands, told: T) {
     }
 }
 
-/// Whether a call hands data to another machine, by its words.
+/// Returns `true` if a call hands data to another machine, by its words.
 pub(super) fn sends(call: &Call) -> bool {
     !told(&TABLE.get().sends, call).is_empty()
 }
 
-/// Whether a program hands data to another machine, with some of its words.
+/// Returns `true` if a program hands data to another machine, with some of its words.
 pub(super) fn may_send(program: &str) -> bool {
     TABLE.get().sends.contains_key(program)
 }
 
-/// Whether a call prints what a vault, a cloud, a cluster or a key ring keeps.
+/// Returns `true` if a call prints what a vault, a cloud, a cluster or a key ring keeps.
 pub(super) fn shows_secrets(call: &Call) -> bool {
     !told(&TABLE.get().shows_secrets, call).is_empty()
 }
 
-/// What a table tells of a call.
+/// Returns the entries of a table that apply to a call.
 fn told<T: Copy>(table: &ByProgram<T>, call: &Call) -> Vec<T> {
     const ONLY_TRIES: &[&str] = &["--help", "--dry-run", "--dry-run=client", "--version"];
     let Some(commands) = table.get(&call.program) else {
@@ -133,7 +133,7 @@ pub(super) fn look(call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// Whether an argument is what a pattern of the table means.
+/// Returns `true` if an argument is what a pattern of the table means.
 fn fits(pattern: &str, arg: &str) -> bool {
     match (pattern.strip_prefix('%'), pattern.strip_suffix('%')) {
         (Some(_), Some(_)) => {

@@ -29,7 +29,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// Whether what the call reads comes straight from a program that never ends.
+/// Returns `true` if the input of the call comes straight from a program that never ends.
 fn is_fed_without_end(reading: &Reading, call: &Call) -> bool {
     match &call.stdin {
         Stdin::Calls(calls) => reading.range(calls).last().is_some_and(prints_without_end),
@@ -56,7 +56,7 @@ fn is_endless(path: &str) -> bool {
     ENDLESS.contains(&path)
 }
 
-/// Whether what is written to a path takes room.
+/// Returns `true` if text written to a path takes room.
 fn is_kept(path: &str) -> bool {
     !path.is_empty() && !path.starts_with("/dev/")
 }

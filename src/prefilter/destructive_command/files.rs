@@ -1,4 +1,4 @@
-//! What calls do to files: delete, overwrite, open to everybody.
+//! The effects of calls on files: delete, overwrite, open to everyone.
 
 mod disks;
 mod permissions;
@@ -125,7 +125,7 @@ fn remove(reading: &Reading, call: &Call, seen: &mut Dangers) {
     remove_fed(reading, call, seen);
 }
 
-/// What `find` finds is deleted by another program: handed on by `xargs`, or taken by a loop into a variable.
+/// Finds a deletion of what `find` finds by another program: handed on by `xargs`, or taken by a loop into a variable.
 fn remove_fed(reading: &Reading, call: &Call, seen: &mut Dangers) {
     let takes_variable = || {
         call.operands()
@@ -144,7 +144,7 @@ fn remove_fed(reading: &Reading, call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// Whether a deletion takes what lies below as well.
+/// The depth of a deletion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Depth {
     /// One file, or the files of a pattern.
@@ -209,7 +209,7 @@ pub(super) fn deleted(path: &str, depth: Depth, call: &Call, seen: &mut Dangers)
     }
 }
 
-/// Whether a path is that of a script or a program in a directory of the system.
+/// Returns `true` if a path is that of a script or a program in a directory of the system.
 fn is_script_of_system(path: &str, call: &Call) -> bool {
     let location = Location::of(&call.place(path));
     let is_script = [".py", ".sh", ".pl", ".rb", ".js", ".php", ".exe"]
@@ -225,7 +225,7 @@ fn is_log(location: &Location) -> bool {
         || matches!(location.secret(), Some(crate::prefilter::locations::Secret::History))
 }
 
-/// Where a `find` starts, and whether tests narrow it down.
+/// Returns the paths where a `find` starts, each with `true` if tests narrow it down.
 fn roots(find: &Call) -> Vec<(&str, bool)> {
     let narrowed = find.args.iter().enumerate().any(|(at, word)| {
         let anything = |value: &Word| matches!(value.text.as_str(), "*" | "*.*" | "**" | "?*");
@@ -274,7 +274,7 @@ fn find(call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// Whether files that watch an agent are kept below a folder.
+/// Returns `true` if files that watch an agent are kept below a folder.
 fn holds_guard(folder: &str) -> bool {
     const NAMES: [&str; 4] = ["settings.json", "hooks.json", "hooks/x", "guardian/x"];
     let folder = folder.trim_end_matches(['/', '*']);
@@ -311,7 +311,7 @@ fn shred(reading: &Reading, call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// How a file is written.
+/// The way in which a file is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Written {
     /// Its content is replaced.

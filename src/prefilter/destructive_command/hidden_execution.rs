@@ -23,7 +23,7 @@ pub(super) fn look(call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// Whether a setting of `git` runs a command.
+/// Returns `true` if a setting of `git` runs a command.
 fn git_executes(call: &Call) -> bool {
     let starts = |lead: &str| call.args.iter().any(|word| word.text.starts_with(lead));
     if starts("ext::") || starts("--upload-pack=") || starts("--receive-pack=") {
@@ -56,7 +56,7 @@ fn git_executes(call: &Call) -> bool {
     false
 }
 
-/// Whether an option of `ssh` and its kin runs a command.
+/// Returns `true` if an option of `ssh` and its kin runs a command.
 fn connection_executes(call: &Call) -> bool {
     let mut options = call.values(&["-o", "-e", "--rsh"]);
     let runs = options.any(|(_, value)| {
@@ -67,7 +67,7 @@ fn connection_executes(call: &Call) -> bool {
     runs && !call.args.iter().any(|word| is_off(&word.text))
 }
 
-/// Whether a variable makes programs load or run something.
+/// Returns `true` if a variable makes programs load or run something.
 fn loads_code(call: &Call) -> bool {
     let is_ordinary = |name: &str, value: &str| {
         matches!(name, "NODE_OPTIONS" | "GIT_SSH_COMMAND")
@@ -81,7 +81,7 @@ fn loads_code(call: &Call) -> bool {
             .any(|(name, _)| matches!(name, "LD_PRELOAD" | "BASH_ENV" | "DYLD_INSERT_LIBRARIES"))
 }
 
-/// Whether programs or libraries are taken from where everybody may put them.
+/// Returns `true` if programs or libraries are taken from a place where every user may put them.
 fn takes_planted(call: &Call) -> bool {
     let set_here = call.environment.iter();
     let set_here = set_here.map(|(name, word)| (name.as_str(), word.text.as_str()));
@@ -102,7 +102,7 @@ fn takes_planted(call: &Call) -> bool {
     of_git || set_here.chain(exported).any(is_planted)
 }
 
-/// Whether a path lies where every user of a machine may put files.
+/// Returns `true` if a path lies where every user of a machine may put files.
 pub(super) fn in_shared_directory(path: &str) -> bool {
     ["/tmp", "/var/tmp", "/dev/shm"].iter().any(|shared| {
         path.strip_prefix(shared)

@@ -39,13 +39,13 @@ use role::{Role, begins_like_command, opens_as_command, role};
 
 const MAX_COMMAND: usize = 64 * 1024;
 const MAX_NESTING: usize = 4;
-/// What reading may cost for each byte of a text, as if so many bytes had been read…
+/// The cost that reading may have for each byte of a text, as if so many bytes had been read…
 const WORK_PER_BYTE: usize = 32;
-/// …and what all texts of a step together may cost beyond that.
+/// …and the cost that all texts of a step together may have beyond that.
 const MAX_WORK: usize = 2 << 20;
 
 rule_keys! {
-    /// What a rule of this family is about.
+    /// The subject of a rule of this family.
     pub(super) enum Danger {
         DeleteRoot = "delete_root",
         DeleteNeeded = "delete_needed",
@@ -119,11 +119,11 @@ const RULES: RuleFile = RuleFile {
     object: RuleObject::Words,
 };
 
-/// What was seen in one text.
+/// The dangers in one text.
 #[derive(Debug, Default)]
 pub(super) struct Dangers {
     found: Vec<(Danger, Range<usize>)>,
-    /// What looking cost, as if bytes had been read.
+    /// The cost of looking, as if bytes had been read.
     work: usize,
     /// Set while a text that stands inside another is looked at: the span of the outer one.
     outer: Option<Range<usize>>,
@@ -158,7 +158,7 @@ impl Dangers {
     }
 
     fn add_at(&mut self, danger: Danger, span: Range<usize>) {
-        /// Of one danger: many small ones must not keep a great one from being told.
+        /// The most places of one danger: many small ones must not keep a great one from being told.
         const MAX: usize = 16;
         let span = self.outer.clone().unwrap_or(span);
         let same = self.found.iter().filter(|(seen, _)| *seen == danger);
@@ -281,7 +281,7 @@ impl Prefilter for DestructiveCommand {
     }
 }
 
-/// Whether an argument as received is one word, or lines of one word each, that decodes to several.
+/// Returns `true` if an argument as received is one word, or lines of one word each, that decodes to several.
 fn is_encoded_whole(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
     let raw = subject.content.text.trim();
     let decoded = view.text().trim();

@@ -1,4 +1,4 @@
-//! What comes in: code that is fetched and run, shells that are handed to others, tunnels.
+//! Dangers that come in: code that is fetched and run, shells that are handed to others, tunnels.
 
 use super::{Danger, Dangers};
 use crate::prefilter::words::destructive_command_network::KNOWN_INSTALLERS;
@@ -20,7 +20,7 @@ pub(super) fn bare(path: &str) -> &str {
     path.strip_prefix("./").unwrap_or(path)
 }
 
-/// Whether a call brings text in from another machine.
+/// Returns `true` if a call brings text in from another machine.
 pub(super) fn is_fetch(call: &Call) -> bool {
     match call.program.as_str() {
         program if programs::is(Role::Fetches, program) => true,
@@ -62,7 +62,7 @@ pub(super) fn written_by_fetch(call: &Call) -> Vec<String> {
     files.iter().map(|file| bare(file).to_owned()).collect()
 }
 
-/// Whether what a call fetches can be another's: it comes unencrypted, or from an address instead of a name.
+/// Returns `true` if what a call fetches can be another's: it comes unencrypted, or from an address instead of a name.
 pub(super) fn is_unprotected(call: &Call) -> bool {
     urls(call).any(|url| {
         let lower = url.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! What leaves: files, command output and secrets on their way to another machine.
+//! Data that leaves: files, command output and secrets on their way to another machine.
 
 mod hosts;
 mod payload;
@@ -115,7 +115,7 @@ fn written_by_copy(call: &Call) -> Vec<String> {
         .collect()
 }
 
-/// Whether a text holds the name of a program that may send: far quicker than reading it.
+/// Returns `true` if a text holds the name of a program that may send: far quicker than reading it.
 pub(super) fn may_send(text: &str) -> bool {
     let is_name = |word: &str| {
         programs::is(Role::Sends, word) || commands::may_send(word) || matches!(word, "curl" | "wget" | "ssh")
@@ -124,7 +124,7 @@ pub(super) fn may_send(text: &str) -> bool {
         .any(|word| is_name(&word.to_ascii_lowercase()))
 }
 
-/// Whether a call hands data to another machine.
+/// Returns `true` if a call hands data to another machine.
 pub(super) fn is_sender(call: &Call) -> bool {
     const OF_CURL: &[&str] = &[
         "-d",
@@ -301,7 +301,7 @@ fn is_remote(text: &str) -> bool {
         .is_some_and(|(host, _)| !host.is_empty() && !host.contains('/'))
 }
 
-/// What of an argument may be a path: the whole, what follows `@` or `=@`, what follows `=`.
+/// Returns the parts of an argument that may be paths: the whole, what follows `@` or `=@`, what follows `=`.
 fn paths_in(text: &str) -> Vec<&str> {
     let mut paths = Vec::new();
     if text.contains("://") && !text.starts_with("file://") {

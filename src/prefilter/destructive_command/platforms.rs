@@ -1,4 +1,4 @@
-//! What calls do to platforms: clouds, clusters, repositories, databases.
+//! The effects of calls on platforms: clouds, clusters, repositories, databases.
 
 use super::{Danger, Dangers};
 use crate::prefilter::disposable::is_disposable;
@@ -24,7 +24,7 @@ fn platforms(call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// Whether all that a call destroys has a name that says that it is thrown away as a matter of course.
+/// Returns `true` if all that a call destroys has a name that says that it is thrown away as a matter of course.
 pub(super) fn names_only_disposable(call: &Call) -> bool {
     let all = |names: &mut dyn Iterator<Item = &str>| {
         let mut names = names.peekable();
@@ -131,7 +131,7 @@ fn over_http(call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// Whether a client asks a database of this machine, by an option or an address, that nothing calls productive: a developer's own.
+/// Returns `true` if a client asks a database of this machine, by an option or an address, that nothing calls productive.
 pub(super) fn asks_local_trial(call: &Call) -> bool {
     let words = call.args.iter().chain(call.environment.iter().map(|(_, word)| word));
     let addressed = words.filter_map(|word| {

@@ -23,12 +23,12 @@ pub(super) fn look(call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// Whether a shell that begins there has rights that it was not to have.
+/// Returns `true` if a shell that begins there has rights that it was not to have.
 fn is_borne(invoker: &Invoker, keeps_rights: bool) -> bool {
     !invoker.program.is_empty() && (invoker.as_root || keeps_rights)
 }
 
-/// Whether it is a shell that waits for what somebody types.
+/// Returns `true` if it is a shell that waits for a user's input.
 fn is_interactive(call: &Call) -> bool {
     let listed = call.fed_arguments && call.invoker.program != "find";
     is_shell(&call.program)

@@ -45,8 +45,8 @@ pub(super) fn line(subject: &Subject<'_>) -> Option<String> {
     (line.len() > program.len()).then_some(line)
 }
 
-/// Whether a content is an argument of a program that stands in another one: by itself it is no command. What begins with a sign
-/// between commands is one all the same, where a tool puts program and arguments together as one line.
+/// Returns `true` if a content is an argument of a program that stands in another one: by itself it is no command, unless it
+/// begins with a sign between commands, where a tool puts program and arguments together as one line.
 pub(super) fn is_behind_program(subject: &Subject<'_>) -> bool {
     let begins_command = subject
         .content
@@ -63,7 +63,7 @@ pub(super) fn is_behind_program(subject: &Subject<'_>) -> bool {
     is_called_with(subject.content) && is_item(subject.content) && !begins_command && has_program()
 }
 
-/// Whether a content names a program and nothing else.
+/// Returns `true` if a content names a program and nothing else.
 fn is_program(content: &Content) -> bool {
     const MAX_LEN: usize = 256;
     let name = content.text.trim();
@@ -78,7 +78,7 @@ fn is_called_with(content: &Content) -> bool {
     content.is_labelled(&CALLED_WITH) && content.place == Place::Body && content.form != Form::Key
 }
 
-/// Whether a content is one of a list: one word, whatever stands in it.
+/// Returns `true` if a content is one of a list: one word, whatever stands in it.
 fn is_item(content: &Content) -> bool {
     list_of(content).is_some()
 }

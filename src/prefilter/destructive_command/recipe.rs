@@ -17,7 +17,7 @@ use crate::shell::{self, Call, quoted};
 /// The most lines that are read of one file, and the longest file.
 const MAX_LINES: usize = 256;
 const MAX_LEN: usize = 64 * 1024;
-/// Whether a file is run by itself, by its path.
+/// Returns `true` if a file is run by itself, by its path.
 pub(super) fn is_recipe(path: &str) -> bool {
     let location = Location::of(path);
     let path = location.as_str();
@@ -33,7 +33,7 @@ pub(super) fn is_recipe(path: &str) -> bool {
         || matches!(location.steering(), Some(Steering::Pipeline | Steering::Hook))
 }
 
-/// What becomes of a file by itself, once it is written.
+/// Returns the use of a file by itself, once it is written.
 pub fn becomes_of(path: &str) -> Option<FileUse> {
     let location = Location::of(path);
     match location.steering() {
@@ -43,7 +43,7 @@ pub fn becomes_of(path: &str) -> Option<FileUse> {
     }
 }
 
-/// Whether a file is one whose lines name what is run behind a key, by its path: no shell reads it.
+/// Returns `true` if a file is one whose lines name what is run behind a key, by its path: no shell reads it.
 pub(super) fn is_unit(path: &str) -> bool {
     [".service", ".timer", ".desktop"].iter().any(|end| path.ends_with(end))
 }
@@ -96,7 +96,7 @@ pub(super) fn look(text: &str, seen: &mut Dangers) {
     }
 }
 
-/// What is seen in a command line that stands, in other words, at this place of a text.
+/// Returns the dangers in a command line that stands, in other words, at this place of a text.
 pub(super) fn seen_in_line(command: &str, place: Range<usize>) -> Dangers {
     let mut here = Dangers {
         outer: Some(place.clone()),
@@ -141,7 +141,7 @@ fn behind_schedule(line: &str) -> &str {
     command.strip_prefix("root ").unwrap_or(command)
 }
 
-/// Whether no honest file does this.
+/// Returns `true` if no honest file does this.
 fn is_grave(danger: Danger, command: &str) -> bool {
     let is_plain = matches!(
         danger,

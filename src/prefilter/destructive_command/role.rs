@@ -1,4 +1,4 @@
-//! Which contents are run, and which look as if they were.
+//! Contents that are run, and those that look as if they were.
 
 use super::program_arguments::is_behind_program;
 use super::recipe::{is_recipe, is_unit};
@@ -8,7 +8,7 @@ use crate::prefilter::engine::{is_command_label, is_target_label};
 use crate::prefilter::locations::{Location, Steering};
 use crate::prefilter::words::destructive_command_role::{OTHER_LABELS, OTHERS, STARTS};
 
-/// How a content relates to commands.
+/// The relation of a content to commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// It is run.
@@ -48,7 +48,7 @@ pub(super) fn role(subject: &Subject<'_>) -> Option<Role> {
     (!is_other && begins_like_command(&content.text)).then_some(Role::Likely)
 }
 
-/// Whether the call writes what it is given to a file that is run by itself: at login, at boot, on a timer, by a hook.
+/// Returns `true` if the call writes to a file that is run by itself: at login, at boot, on a timer, by a hook.
 fn runs_where_written(subject: &Subject<'_>) -> bool {
     let mut targets = subject.called.targets.iter().filter(|target| !is_unit(target));
     targets.any(|target| {
@@ -59,7 +59,7 @@ fn runs_where_written(subject: &Subject<'_>) -> bool {
     })
 }
 
-/// Whether a text begins as a shell line that matters.
+/// Returns `true` if a text begins as a shell line that matters.
 pub(super) fn begins_like_command(text: &str) -> bool {
     let first_line = text.trim_start().lines().next().unwrap_or_default();
     let mut words = first_line.split_whitespace();
@@ -72,7 +72,7 @@ pub(super) fn begins_like_command(text: &str) -> bool {
             })
 }
 
-/// Whether a text opens as a shell line does, whatever follows: what the first line is, the text is, and a word of another
+/// Returns `true` if a text opens as a shell line does, whatever follows: the first line decides, and a word of another
 /// language further down makes no program of that language out of it.
 pub(super) fn opens_as_command(text: &str) -> bool {
     /// Words that begin lines of shells and of other languages alike, with what a shell's line goes on with.

@@ -1,4 +1,4 @@
-//! What is read: keys, environments, accounts, files of the system.
+//! Data that calls read: keys, environments, accounts, files of the system.
 
 use super::{Danger, Dangers};
 use crate::prefilter::locations::{Location, Secret};
@@ -22,7 +22,7 @@ pub(super) fn look(reading: &Reading, call: &Call, seen: &mut Dangers) {
     read_by(call, input, seen);
 }
 
-/// Whether a search of environment variables looks for keys.
+/// Returns `true` if a search of environment variables looks for keys.
 fn looks_for_keys(reading: &Reading, call: &Call) -> bool {
     const KEYS: &[&str] = &["secret", "token", "passw", "api_key", "apikey", "_key", "credential"];
     let pattern = call.operands().next().map(|word| word.text.to_ascii_lowercase());
@@ -31,7 +31,7 @@ fn looks_for_keys(reading: &Reading, call: &Call) -> bool {
         && reading.upstream(call).iter().any(prints_variables)
 }
 
-/// What a program reads that is known for showing or copying files.
+/// Looks at what a program reads that is known for showing or copying files.
 fn read_by(call: &Call, input: Option<&str>, seen: &mut Dangers) {
     let program = call.program.as_str();
     let only_source = matches!(program, "cp" | "mv" | "install" | "rsync" | "scp" | "copy" | "xcopy");
@@ -149,7 +149,7 @@ pub(super) fn sought(find: &Call) -> Option<String> {
         .find(|path| Location::of(path).secret().is_some_and(Secret::is_key_material))
 }
 
-/// System files that everybody reads to learn where they are.
+/// Returns `true` for system files that any program reads to learn where it is.
 fn is_public(path: &str) -> bool {
     PUBLIC.contains(&path)
         || [

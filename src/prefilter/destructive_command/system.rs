@@ -1,4 +1,4 @@
-//! What calls do to the machine and its platforms: rights, protections, traces, jobs.
+//! The effects of calls on the machine and its platforms: rights, protections, traces, jobs.
 
 use super::hidden_execution::{self, in_shared_directory};
 use super::{Danger, Dangers};
@@ -48,7 +48,7 @@ fn scheduled(reading: &Reading, call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// Whether a table of jobs is the one that is there, with lines left out.
+/// Returns `true` if a table of jobs is the one that is there, with lines left out.
 fn only_shortens(reading: &Reading, call: &Call) -> bool {
     let sources = reading.upstream(call);
     let lists = |from: &&Call| from.program == "crontab" && from.has("-l");
@@ -60,7 +60,7 @@ fn only_shortens(reading: &Reading, call: &Call) -> bool {
     sources.iter().any(&lists) && sources.iter().all(|from| lists(from) || leaves_out(from))
 }
 
-/// Whether a job runs what nobody wrote here, or something from where everybody may write.
+/// Returns `true` if a job runs something that is not written here, or something from where every user may write.
 fn is_suspicious(job: &str) -> bool {
     let hidden = |word: &str| word.contains("/.") && !word.contains("/./") && !word.contains("/../");
     MARKS.iter().any(|mark| job.contains(mark))
@@ -133,7 +133,7 @@ fn traces(call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// Whether a signal goes to every process that there is.
+/// Finds a signal that goes to every process that there is.
 fn ends_everything(call: &Call, seen: &mut Dangers) {
     let targets = call.args.iter().filter(|word| word.text != "--");
     let everybody = targets.clone().next_back().is_some_and(|word| word.text == "-1") && targets.count() >= 2;
@@ -142,7 +142,7 @@ fn ends_everything(call: &Call, seen: &mut Dangers) {
     }
 }
 
-/// Packages run code when they are installed: whoever sits on an unprotected way to their source decides which.
+/// Packages run code when they are installed: an attacker on an unprotected way to their source decides which.
 fn package_source(call: &Call, seen: &mut Dangers) {
     let names: &[&str] = match call.program.as_str() {
         "pip" | "pip3" | "pipx" | "uv" => &[

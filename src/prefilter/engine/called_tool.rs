@@ -1,4 +1,4 @@
-//! What is known of the tool that a step calls, found out once for all families.
+//! The tool that a step calls, looked up once for all families.
 
 use crate::model::{Origin, Step};
 use crate::policy::Policy;
@@ -19,19 +19,19 @@ const TARGET_LABELS: &[&str] = &[
     "path", "file", "filename", "file_path", "filepath", "target", "target_file", "destination", "dest", "to",
 ];
 
-/// What is known of the tool that a step calls.
+/// The tool that a step calls.
 #[derive(Debug, Default)]
 pub struct CalledTool<'s> {
-    /// What it does.
+    /// Its classes.
     pub classes: Classified,
-    /// Whether the call has an argument whose name says that it is run.
+    /// True if the call has an argument whose name says that it is run.
     pub has_command: bool,
     /// The arguments that say where a text is written to, a few of them.
     pub targets: Vec<&'s str>,
 }
 
 impl<'s> CalledTool<'s> {
-    /// What is known of the tool of this step; of no tool, nothing.
+    /// Describes the tool of this step; the default where there is none.
     pub(in crate::prefilter) fn of(step: &'s Step, policy: &Policy) -> Self {
         const MAX_TARGETS: usize = 4;
         const MAX_TARGET: usize = 512;
@@ -54,12 +54,12 @@ impl<'s> CalledTool<'s> {
     }
 }
 
-/// Whether an argument of this name is run.
+/// Returns `true` if an argument of this name is run.
 pub(in crate::prefilter) fn is_command_label(label: &str) -> bool {
     is_listed(label, COMMAND_LABELS)
 }
 
-/// Whether an argument of this name says where a text is written to.
+/// Returns `true` if an argument of this name says where a text is written to.
 pub(in crate::prefilter) fn is_target_label(label: &str) -> bool {
     is_listed(label, TARGET_LABELS)
 }

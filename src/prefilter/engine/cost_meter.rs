@@ -1,4 +1,4 @@
-//! What examining a step may cost.
+//! The cost that examining a step may have.
 //!
 //! Every part of screening is bounded by the size of what it reads, but the bounds of many parts and many small contents
 //! add up: sixteen thousand arguments that each are read as a command cost what no honest step costs. So work is counted for
@@ -16,9 +16,9 @@ const PER_BYTE: usize = 174;
 /// The same for each byte beyond the first two mebibytes: a large text has nothing of what any step may take.
 const PER_BYTE_BEYOND: usize = 240;
 const BEYOND: usize = 2 << 20;
-/// What stands in a request around each text.
+/// The bytes of a request around each text.
 const AROUND: usize = 3;
-/// What any step may take, however small: as much as an ordinary text of a mebibyte and more.
+/// The cost that any step may have, however small: as much as an ordinary text of a mebibyte and more.
 const AT_LEAST: usize = 60_000_000;
 
 macro_rules! work {
@@ -28,8 +28,8 @@ macro_rules! work {
         pub enum Work { $($(#[$doc])* $kind),+ }
 
         impl Work {
-            /// What it costs once: about the nanoseconds that it takes, where it takes long, on a machine that reads an ordinary
-            /// text at a dozen for each byte.
+            /// Returns the cost of one: about the nanoseconds that it takes, where it takes long, on a machine that reads an
+            /// ordinary text at a dozen for each byte.
             const fn cost(self) -> usize {
                 match self { $(Work::$kind => $cost),+ }
             }
@@ -64,13 +64,13 @@ work! {
     Command = 3000,
     /// A byte of it.
     CommandByte = 60,
-    /// What reading it as a shell would takes, as if a byte had been read.
+    /// A byte's worth of reading it as a shell would.
     Shell = 20,
     /// A name is asked about that stands over a text.
     Name = 500,
     /// A statement is read.
     Statement = 5500,
-    /// What a tool is given is looked at by those who read arguments.
+    /// The input of a tool is looked at by the families that read arguments.
     Argument = 300,
     /// A byte of a text is looked at for numbers.
     Digit = 15,
@@ -92,7 +92,7 @@ pub(in crate::prefilter) struct CostMeter {
 }
 
 impl Default for CostMeter {
-    /// As much as it takes.
+    /// A meter without a limit.
     fn default() -> Self {
         Self {
             spent: Cell::new(0),
@@ -102,7 +102,7 @@ impl Default for CostMeter {
 }
 
 impl CostMeter {
-    /// What a step may take.
+    /// The meter of a step, with the cost that it may have.
     pub(in crate::prefilter) fn of(step: &Step) -> Self {
         let contents = step.contents.iter();
         let size: usize = contents.map(|content| content.text.len() + AROUND).sum();
@@ -114,7 +114,7 @@ impl CostMeter {
         }
     }
 
-    /// What a text of so many bytes may take, if each of its bytes may take as much as those of a text of a mebibyte.
+    /// Returns the cost that a text of so many bytes may have, if each byte may cost as much as those of a text of a mebibyte.
     #[cfg(test)]
     pub(in crate::prefilter) fn of_a_part(bytes: usize) -> usize {
         bytes * (PER_BYTE + AT_LEAST / (1 << 20))
@@ -158,7 +158,7 @@ impl CostMeter {
         }
     }
 
-    /// Whether the step has taken all that it may.
+    /// Returns `true` if the step has reached the cost that it may have.
     pub(in crate::prefilter) fn is_exhausted(&self) -> bool {
         self.spent.get() >= self.most
     }

@@ -22,7 +22,7 @@ pub(in crate::prefilter) struct DerivedText {
     way: Vec<Arc<Leaf>>,
 }
 
-/// What is derived from a step.
+/// The texts derived from a step.
 pub(in crate::prefilter) struct All<'s> {
     /// Every derived text, up to a number.
     pub(in crate::prefilter) texts: Vec<DerivedText>,
@@ -41,7 +41,7 @@ pub(in crate::prefilter) fn derived_from(step: &Step) -> All<'_> {
     All { texts, unopened }
 }
 
-/// That not all of a content was opened, by the rule about what is left unexamined.
+/// Returns the finding that not all of a content was opened, by the rule about what is left unexamined.
 pub(in crate::prefilter) fn not_opened(rule: &Rule, content: &Content) -> Finding {
     let what = "The JSON in this string holds more strings, or deeper ones, than are examined one by one.";
     Finding {
@@ -50,7 +50,7 @@ pub(in crate::prefilter) fn not_opened(rule: &Rule, content: &Content) -> Findin
     }
 }
 
-/// How far a content was opened.
+/// The extent to which a content was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Opened {
     Wholly,
@@ -91,7 +91,7 @@ fn open(content: &Content, derived: &mut Vec<DerivedText>) -> Opened {
     opened
 }
 
-/// Where rules found something, content by content.
+/// The places where rules found something, content by content.
 pub(in crate::prefilter) struct Places(HashMap<Option<ContentId>, Vec<(String, Range<usize>)>>);
 
 impl Places {

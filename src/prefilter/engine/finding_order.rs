@@ -10,14 +10,14 @@ const MAX_PER_RULE: usize = 16;
 /// The most findings of a step.
 const MAX_PER_STEP: usize = 256;
 
-/// How grave a finding is: what it suggests, then how bad, then how sure.
+/// Returns the gravity of a finding: its treatment, then its severity, then its confidence.
 fn gravity(finding: &Finding) -> (Treatment, Severity, Confidence) {
     (finding.suggested, finding.severity, finding.confidence)
 }
 
-/// Whether every place counts: what is masked place by place must be told place by place, or the rest stays in the open.
-/// The families that find it cap their own floods. What organisations look for by rules of their own may be masked whatever
-/// the reason.
+/// Returns `true` if every place counts: what is masked place by place must be told place by place, or the rest stays in the
+/// open. The families that find it cap their own floods. What organisations look for by rules of their own may be masked
+/// whatever the reason.
 fn is_masked_by_place(finding: &Finding) -> bool {
     let family = finding.rule.split('.').next();
     matches!(finding.reason, ReasonCode::SecretExposure | ReasonCode::PersonalData) || family == Some(OWN_FAMILY)
@@ -75,7 +75,7 @@ pub(in crate::prefilter) fn of_step(mut findings: Vec<Finding>) -> Vec<Finding> 
     findings
 }
 
-/// Where a finding stands in the document.
+/// Returns the place of a finding in the document.
 fn place(finding: &Finding) -> (bool, Option<ContentId>, usize, usize, &str) {
     (
         finding.content.is_none(),

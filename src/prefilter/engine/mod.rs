@@ -53,8 +53,8 @@ pub trait Prefilter: Send + Sync {
         Vec::new()
     }
 
-    /// Whether a plain content may concern it: one without any word of any family, without digits, codes, or anything else
-    /// that an analysis is about.
+    /// Returns `true` if a plain content may concern it: one without any word of any family, without digits, codes, or
+    /// anything else that an analysis is about.
     fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
         true
     }

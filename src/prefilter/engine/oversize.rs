@@ -1,4 +1,4 @@
-//! What is too large to be examined whole.
+//! Texts that are too large to be examined whole.
 
 use super::{Prefilter, RuleError, RuleFile, RuleTable, Subject, TrivialContent, rule_keys};
 use crate::model::{Content, Finding, Pointer, ReasonCode, Rule, RuleObject, Step, Treatment};
@@ -29,8 +29,8 @@ const RULES: RuleFile = RuleFile {
     object: RuleObject::Words,
 };
 
-/// That a step was not examined to its end, by that rule: this content is the first of so many of which something was left
-/// out.
+/// Returns the finding, by that rule, that a step was not examined to its end: this content is the first of so many of which
+/// something was left out.
 pub(in crate::prefilter) fn too_intricate(rule: &Rule, first: &Content, left_out: usize) -> Finding {
     let what = format!(
         "to examine the step takes many times the work that a step of its size takes; {left_out} of its texts, from this \

@@ -12,7 +12,7 @@ use toml::{Table, Value};
 
 use crate::model::{Confidence, ReasonCode, Rule, RuleKey, RuleObject, RuleTable, Severity, Treatment};
 
-/// Why the rules cannot be used: the file, the rule, what was expected and what was found.
+/// The reason why the rules cannot be used: the file, the rule, what was expected and what was found.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum RuleError {
     /// A file is no TOML, or holds something that no rule is.
@@ -20,7 +20,7 @@ pub enum RuleError {
     Malformed {
         /// The file.
         file: &'static str,
-        /// What is wrong with it.
+        /// A description of the error.
         why: String,
     },
     /// A rule cannot be used.
@@ -30,7 +30,7 @@ pub enum RuleError {
         file: &'static str,
         /// The rule.
         rule: String,
-        /// What was expected and what was found.
+        /// The value that was expected and the value that was found.
         why: String,
     },
     /// An expression in the code does not compile.
@@ -48,15 +48,15 @@ pub enum RuleError {
 pub(in crate::prefilter) struct RuleFile {
     /// Its name under `rules/`.
     pub name: &'static str,
-    /// What it holds.
+    /// Its text.
     pub text: &'static str,
     /// The family of its rules.
     pub family: &'static str,
-    /// Why its rules matter.
+    /// The reason why its rules matter.
     pub reason: ReasonCode,
-    /// What its rules suggest.
+    /// The treatment that its rules suggest.
     pub suggests: Treatment,
-    /// What their findings are about.
+    /// The object of their findings.
     pub object: RuleObject,
 }
 

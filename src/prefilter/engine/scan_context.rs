@@ -1,14 +1,14 @@
-//! What one family has spent on a step so far.
+//! The cost that one family has had on a step so far.
 //!
-//! A step may hold a hundred thousand small contents, and what is little for one of them is much for all: what a family may
-//! spend on expensive readings is counted for the step as a whole.
+//! A step may hold a hundred thousand small contents, and what is little for one of them is much for all: the cost of a
+//! family's expensive readings is counted for the step as a whole.
 
 use std::cell::Cell;
 use std::rc::Rc;
 
 use super::cost_meter::{CostMeter, Work};
 
-/// What one family has spent on one step.
+/// The cost that one family has had on one step.
 #[derive(Debug, Default)]
 pub struct ScanContext {
     spent: Cell<usize>,
@@ -24,7 +24,7 @@ impl ScanContext {
         }
     }
 
-    /// Counts what a reading costs; answers whether all of them together still cost no more than `most`.
+    /// Counts the cost of a reading; returns `true` while all of them together cost no more than `most`.
     ///
     /// Once they cost more, every further reading does: what was passed over is told at each content.
     pub fn spend(&self, cost: usize, most: usize) -> bool {
@@ -38,7 +38,7 @@ impl ScanContext {
         self.meter.spend(work, times);
     }
 
-    /// Whether the step has taken all the work that it may: what is not examined by then is left out, and that is told.
+    /// Returns `true` if the step has reached the cost that it may have: what is not examined by then is left out, and that is told.
     pub fn is_exhausted(&self) -> bool {
         self.meter.is_exhausted()
     }

@@ -202,7 +202,7 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// Whether a plain content concerns any family.
+    /// Returns `true` if a plain content concerns any family.
     pub(in crate::prefilter) fn concerns_trivial(&self, content: &'s Content) -> bool {
         self.meter.spend(Work::Name, 1);
         let plain = TrivialContent {

@@ -66,7 +66,7 @@ impl Joined<'_> {
     }
 }
 
-/// Whether a text can be a piece of base64 or hexadecimal.
+/// Returns `true` if a text can be a piece of base64 or hexadecimal.
 fn is_piece(content: &Content) -> bool {
     let text = content.text.trim_end_matches('=');
     content.form == Form::Text

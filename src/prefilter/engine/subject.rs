@@ -1,4 +1,4 @@
-//! What a prefilter looks at: one content of one step, in its views, under one policy.
+//! The subject of a prefilter: one content of one step, in its views, under one policy.
 
 use super::{CalledTool, ScanContext};
 use crate::model::{Content, Step};
@@ -19,9 +19,9 @@ pub struct Subject<'a> {
     pub called: &'a CalledTool<'a>,
     /// Its views.
     pub views: &'a Views<'a>,
-    /// Which vocabulary of the gate is that of the family that looks.
+    /// The index of the family's vocabulary in the gate.
     pub vocabulary: usize,
-    /// What that family has spent on the step.
+    /// The cost that the family has had on the step.
     pub context: &'a ScanContext,
 }
 

@@ -1,5 +1,4 @@
-//! How well what stands in a view is disguised in the raw text: by the layers that were taken off, by its letters, by what
-//! a terminal would conceal.
+//! The disguise of a view in the raw text: by the layers that were taken off, by its letters, by what a terminal would conceal.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,14 +10,14 @@ use crate::prefilter::{Subject, ViewText};
 use crate::text::bytes::ByteClasses;
 use crate::text::views::Layer;
 
-/// How well spans of one view are disguised in the raw text.
+/// The disguises of spans of one view in the raw text.
 ///
 /// All that is decoded out of one long code comes from the same raw bytes, which are looked at once.
 #[derive(Default)]
 pub(super) struct Disguises(RefCell<HashMap<(usize, usize), Disguise>>);
 
 impl Disguises {
-    /// How well a span is disguised.
+    /// Returns how well a span is disguised.
     pub(super) fn of(&self, subject: &Subject<'_>, view: &ViewText<'_>, span: &Range<usize>) -> Disguise {
         let by_layer = layer_disguise(view);
         if by_layer == Disguise::Thorough {
@@ -29,7 +28,7 @@ impl Disguises {
     }
 
     fn of_place(&self, raw: &str, place: Range<usize>) -> Disguise {
-        /// What is looked at again rather than remembered.
+        /// The length below which a text is looked at again rather than remembered.
         const SHORT: usize = 512;
         let look = || {
             // A hit may begin with the end of the sentence before.
@@ -47,7 +46,7 @@ impl Disguises {
     }
 }
 
-/// Whether a terminal would conceal what stands at a place of a text.
+/// Returns `true` if a terminal would conceal the text at a place.
 fn is_concealed(raw: &str, at: usize) -> bool {
     const FARTHEST: usize = 400;
     let before = raw
@@ -60,7 +59,7 @@ fn is_concealed(raw: &str, at: usize) -> bool {
     parameters.is_some_and(conceals)
 }
 
-/// What the layers that were taken off say.
+/// Returns the disguise by the layers that were taken off.
 pub(super) fn layer_disguise(view: &ViewText<'_>) -> Disguise {
     let disguise = |layer: &Layer| match layer {
         Layer::Tags | Layer::Selectors | Layer::Override | Layer::Caesar => Disguise::Thorough,
@@ -70,7 +69,7 @@ pub(super) fn layer_disguise(view: &ViewText<'_>) -> Disguise {
     view.layers().iter().map(disguise).max().unwrap_or(Disguise::None)
 }
 
-/// Whether it is worth looking for disguised orders at all: most texts are plain.
+/// Returns `true` if it is worth looking for disguised orders at all: most texts are plain.
 pub(super) fn may_be_disguised(subject: &Subject<'_>, view: &ViewText<'_>) -> bool {
     let kinds = subject.views.iter().next().map(ViewText::kinds).unwrap_or_default();
     !view.layers().is_empty()

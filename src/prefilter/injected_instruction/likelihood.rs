@@ -1,11 +1,11 @@
-//! How strongly a text that another family dug out reads like instructions to an agent.
+//! The degree to which a text that another family dug out reads like instructions to an agent.
 
 use std::ops::Range;
 
 use super::lists::lists;
 use crate::prefilter::signals::Hit;
 
-/// How strongly a folded text reads like instructions to an agent.
+/// The degree to which a folded text reads like instructions to an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::prefilter) enum Likelihood {
     /// Nothing of the kind.
@@ -35,7 +35,7 @@ pub(in crate::prefilter) fn likelihood(folded: &str) -> Likelihood {
     }
 }
 
-/// Where a folded text reads like an instruction that is worth telling by itself.
+/// Returns the places where a folded text reads like an instruction that is worth telling by itself.
 pub(in crate::prefilter) fn telling(folded: &str) -> Vec<Range<usize>> {
     let hits = lists().map_or_else(|_| Vec::new(), |lists| lists.external.signals.hits(folded));
     hits.into_iter()

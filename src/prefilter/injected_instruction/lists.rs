@@ -62,7 +62,7 @@ pub(super) struct List {
     pub(super) signals: Signals,
     pub(super) likely: Together,
     pub(super) strong: Together,
-    /// What the signals must weigh together to be strong.
+    /// The weight that the signals must have together to be strong.
     pub(super) enough: u32,
 }
 
@@ -70,11 +70,11 @@ pub(super) struct List {
 pub(super) struct Lists {
     pub(super) rules: Vec<Rule>,
     pub(super) together: RuleTable<Together>,
-    /// What instructs in data.
+    /// Signals of instructions in data.
     pub(super) external: List,
-    /// What instructs only where it is disguised: each is told by its own rule.
+    /// Signals of instructions only where they are disguised: each is told by its own rule.
     pub(super) disguised: Signals,
-    /// What talks an agent out of its rules.
+    /// Signals of attempts to talk an agent out of its rules.
     pub(super) user: List,
 }
 

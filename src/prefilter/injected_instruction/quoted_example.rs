@@ -6,8 +6,8 @@ use std::ops::Range;
 use crate::prefilter::{Subject, ViewText};
 use crate::text::views::Layer;
 
-/// Whether an encoded span is shown as an example by a text about attacks, which does not ask for it to be decoded. What
-/// is hidden from people is shown to nobody.
+/// Returns `true` if an encoded span is shown as an example by a text about attacks, which does not ask for it to be
+/// decoded. Text that is hidden from people is shown to no one.
 pub(super) fn is_quoted_example(subject: &Subject<'_>, view: &ViewText<'_>, span: &Range<usize>) -> bool {
     const BEFORE: usize = 300;
     const BEHIND: usize = 100;

@@ -56,7 +56,7 @@ pub(super) fn spell_out(path: &str) -> String {
     spelled
 }
 
-/// `/home/alice`, `/Users/alice` and `/root` are somebody's home.
+/// Replaces a user's home (`/home/alice`, `/Users/alice`) by `~`, and `/root` by `~root`.
 pub(super) fn homely(text: String) -> String {
     for parent in ["/home/", "/users/", "c:/users/"] {
         if let Some(rest) = text.strip_prefix(parent) {

@@ -8,7 +8,7 @@ use crate::text::bytes::next;
 /// The fewest words with signs in them, and the fewest signs.
 const MIN_SIGNS: usize = 3;
 
-/// Whether somewhere several words stand near each other in which digits or signs may stand for letters.
+/// Returns `true` if several words stand near each other in which digits or signs may stand for letters.
 pub(super) fn may_have_signs(text: &str) -> bool {
     /// No instruction is longer from the first such word to the last that it needs.
     const NEAR: usize = 512;

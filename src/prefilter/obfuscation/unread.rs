@@ -15,7 +15,7 @@ pub(super) fn words() -> impl Iterator<Item = Word> {
     words.map(|word| Word::any_case(*word))
 }
 
-/// Where such a block stands in a text; its keywords are the last of the family's, from `first` on.
+/// Returns the place of such a block in a text; its keywords are the last of the family's, from `first` on.
 pub(super) fn unread<S: Iterator<Item = KeywordHit>>(
     view: &ViewText<'_>,
     hits: impl Fn() -> S,

@@ -8,10 +8,10 @@ use crate::prefilter::{KeywordHit, Word};
 /// From this many words on a phrase says enough by itself.
 const ENOUGH_WORDS: usize = 3;
 
-/// What is written for the gaps of a phrase.
+/// The signs that are written for the gaps of a phrase.
 const SIGNS: [&str; 5] = ["", "_", ".", "|", "*"];
 
-/// How many keywords there are.
+/// Returns the number of keywords.
 pub(super) fn count() -> usize {
     PHRASES.len() * SIGNS.len()
 }
@@ -28,7 +28,7 @@ pub(super) fn words() -> impl Iterator<Item = Word> {
     run_together_words().map(Word::any_case)
 }
 
-/// From the first phrase without gaps to the last, where they say enough; given where the family's keywords stand.
+/// Returns the span from the first phrase without gaps to the last, where they say enough; `seen` are the family's keywords.
 pub(super) fn run_together(text: &str, seen: impl Iterator<Item = KeywordHit>) -> Option<Range<usize>> {
     let mut before = WordBefore::default();
     let (mut weight, mut span): (usize, Option<Range<usize>>) = (0, None);
@@ -57,10 +57,10 @@ struct WordBefore {
 }
 
 impl WordBefore {
-    /// What makes a word an address or the name of a test.
+    /// Parts of words that make them an address or the name of a test.
     const NAMES: [&str; 3] = ["://", "www.", "test"];
 
-    /// Whether an address or the name of a test stands in the word before a span; spans come by where they end.
+    /// Returns `true` if an address or the name of a test stands in the word before a span; spans come in the order of their ends.
     fn is_in_name(&mut self, text: &str, span: &Range<usize>) -> bool {
         let names = |part: &str| Self::NAMES.iter().any(|name| part.contains(name));
         if let Some(new) = text.get(self.read..span.start) {

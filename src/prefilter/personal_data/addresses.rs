@@ -78,13 +78,13 @@ fn is_mail_domain(domain: &str) -> bool {
 #[derive(Default)]
 struct UrlWord {
     read: usize,
-    /// Where the last scheme of the word has its `://`.
+    /// The place of the `://` of the word's last scheme.
     scheme: Option<usize>,
     last_slash: usize,
 }
 
 impl UrlWord {
-    /// Whether what begins here stands in the authority of a URL (`https://user:password@host`). Places are asked about in
+    /// Returns `true` if this place is in the authority of a URL (`https://user:password@host`). Places are asked about in
     /// their order.
     fn is_user_info(&mut self, text: &str, at: usize) -> bool {
         let head = text.get(..at).unwrap_or_default();

@@ -31,7 +31,7 @@ pub(super) fn cards(text: &str, run: Range<usize>, name: &str, hits: &mut Vec<Hi
         &[6, 13],
         &[4, 4, 5],
     ];
-    /// How many groups each of them has, in their order; a number may also stand in one piece.
+    /// The number of groups of each of them, in their order; a number may also stand in one piece.
     const COUNTS: [usize; 5] = [1, 4, 3, 5, 2];
     let bytes = text.as_bytes();
     let part = bytes.get(run.clone()).unwrap_or_default();
@@ -91,7 +91,7 @@ pub(super) fn cards(text: &str, run: Range<usize>, name: &str, hits: &mut Vec<Hi
     }
 }
 
-/// Whether a number is a whole step of a path, and no mere id: written in the groups of a card, or where one is spoken of.
+/// Returns `true` if a number is a whole step of a path, and no mere id: written in the groups of a card, or where one is spoken of.
 fn is_step_of_path(text: &str, span: &Range<usize>, groups: usize, context: &Context<'_>) -> bool {
     const PAYING: &[&str] = &["card", "pay", "checkout", "billing", "kreditkarte", "tarjeta", "carte"];
     let before = text.get(..span.start).unwrap_or_default();
@@ -100,7 +100,7 @@ fn is_step_of_path(text: &str, span: &Range<usize>, groups: usize, context: &Con
     before.ends_with('/') && ends && (groups > 1 || context.says(PAYING))
 }
 
-/// Whether the digits of a part of the text can be those of a card, whatever stands around them.
+/// Returns `true` if the digits of a part of the text can be those of a card, whatever stands around them.
 fn may_be_card(part: &[u8]) -> bool {
     let digits: Vec<u8> = part.iter().copied().filter(u8::is_ascii_digit).collect();
     checksum::luhn(&digits) || (15..=16).contains(&digits.len()) && checksum::is_card_issuer(&digits)

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::prefilter::words::personal_data_checksum::IBAN_LENGTHS;
 
-/// How the check digits of a number are made, where weights and a modulus do not say it.
+/// The way in which the check digits of a number are made, where weights and a modulus do not say it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Check {
@@ -36,7 +36,7 @@ pub(super) enum Check {
 }
 
 impl Check {
-    /// Whether a number, in capitals, is consistent with itself.
+    /// Returns `true` if a number, in capitals, is consistent with itself.
     pub(super) fn holds(self, number: &[u8]) -> bool {
         match self {
             Check::None => true,
@@ -70,7 +70,7 @@ fn weighted(digits: &[u32], weights: &[u32]) -> u32 {
     digits.iter().zip(weights).map(|(digit, weight)| digit * weight).sum()
 }
 
-/// Luhn's formula (ISO/IEC 7812-1): payment cards, Canadian SIN, Swedish personnummer.
+/// Checks Luhn's formula (ISO/IEC 7812-1): payment cards, Canadian SIN, Swedish personnummer.
 pub(super) fn luhn(number: &[u8]) -> bool {
     if number.len() < 2 || !number.iter().all(u8::is_ascii_digit) {
         return false;
@@ -91,9 +91,9 @@ pub(super) fn luhn(number: &[u8]) -> bool {
     sum.is_multiple_of(10)
 }
 
-/// Verhoeff's scheme.
+/// Checks Verhoeff's scheme.
 fn verhoeff(number: &[u8]) -> bool {
-    /// Where the permutation of the scheme takes a digit.
+    /// The permutation of the digits in the scheme.
     const PERMUTATION: [u8; 10] = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
     let permuted = |digit: u8| PERMUTATION.get(usize::from(digit)).copied().unwrap_or_default();
     // The product of the group of a pentagon: digits below five turn it, the others turn it over.
@@ -113,7 +113,7 @@ fn verhoeff(number: &[u8]) -> bool {
     check == 0 && number.len() > 1 && number.iter().all(u8::is_ascii_digit)
 }
 
-/// International bank account number (ISO 13616): ISO 7064 mod 97-10.
+/// Checks an international bank account number (ISO 13616): ISO 7064 mod 97-10.
 pub(super) fn iban(number: &[u8]) -> bool {
     let Some((head, tail)) = number.split_at_checked(4) else {
         return false;
@@ -140,7 +140,7 @@ pub(super) fn iban_length(country: [u8; 2]) -> Option<usize> {
     line.split(' ').next()?.parse().ok()
 }
 
-/// German Steuer-Identifikationsnummer: ISO 7064 mod 11,10.
+/// Checks a German Steuer-Identifikationsnummer: ISO 7064 mod 11,10.
 fn de_steuer_id(number: &[u8]) -> bool {
     let Some(d) = digits::<11>(number) else { return false };
     let Some((last, body)) = d.split_last() else {
@@ -164,7 +164,7 @@ fn de_steuer_id(number: &[u8]) -> bool {
     (11 - product) % 10 == *last
 }
 
-/// French numéro de sécurité sociale (NIR) with its key.
+/// Checks a French numéro de sécurité sociale (NIR) with its key.
 fn fr_nir(number: &[u8]) -> bool {
     // Corsica: 2A counts as 19, 2B as 18.
     let text = String::from_utf8_lossy(number).replace("2A", "19").replace("2B", "18");
@@ -174,7 +174,7 @@ fn fr_nir(number: &[u8]) -> bool {
     matches!((body.parse::<u64>(), key.parse::<u64>()), (Ok(body), Ok(key)) if 97 - body % 97 == key)
 }
 
-/// A Korean resident number.
+/// Checks a Korean resident number.
 fn kr_resident(number: &[u8]) -> bool {
     digits::<13>(number).is_some_and(|digits| {
         let [.., check] = digits;
@@ -182,7 +182,7 @@ fn kr_resident(number: &[u8]) -> bool {
     })
 }
 
-/// Spanish DNI and NIE: a letter from the number modulo 23.
+/// Checks a Spanish DNI or NIE: a letter from the number modulo 23.
 fn es_dni(number: &[u8]) -> bool {
     const LETTERS: &[u8; 23] = b"TRWAGMYFPDXBNJZSQVHLCKE";
     let Some((letter, body)) = number.split_last() else {
@@ -199,7 +199,7 @@ fn es_dni(number: &[u8]) -> bool {
     LETTERS.get((value % 23) as usize) == Some(&letter.to_ascii_uppercase())
 }
 
-/// Italian codice fiscale: a letter from odd and even places.
+/// Checks an Italian codice fiscale: a letter from odd and even places.
 fn it_codice_fiscale(number: &[u8]) -> bool {
     const ODD: [u32; 26] = [
         1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23,
@@ -227,7 +227,7 @@ fn it_codice_fiscale(number: &[u8]) -> bool {
     u32::from(*check) == u32::from(b'A') + sum % 26
 }
 
-/// Brazilian CPF: two digits modulo 11.
+/// Checks a Brazilian CPF: two digits modulo 11.
 fn br_cpf(number: &[u8]) -> bool {
     let Some(d) = digits::<11>(number) else { return false };
     let first = d.first().copied();
@@ -243,7 +243,7 @@ fn br_cpf(number: &[u8]) -> bool {
     matches!(d, [.., a, b] if a == one && b == two)
 }
 
-/// The brands of payment cards by the first digits and length (ISO/IEC 7812 issuer ranges).
+/// Returns `true` for numbers of payment card brands, by the first digits and length (ISO/IEC 7812 issuer ranges).
 pub(super) fn is_card_issuer(number: &[u8]) -> bool {
     let prefix = |len: usize| {
         number

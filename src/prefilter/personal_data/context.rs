@@ -1,4 +1,4 @@
-//! What stands around a value: the words before and after it, and the name it has in the document.
+//! The surroundings of a value: the words before and after it, and the name it has in the document.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ pub(super) struct Context<'n> {
     before: String,
     after: String,
     name: &'n str,
-    /// Whether anything but digits and their separators stands before the value.
+    /// True if anything but digits and their separators stands before the value.
     wordy: bool,
 }
 
@@ -32,7 +32,7 @@ impl<'n> Context<'n> {
         }
     }
 
-    /// Whether one of these words, each with nothing of a word before it, stands before the value or is in its name.
+    /// Returns `true` if one of these words, each with nothing of a word before it, stands before the value or is in its name.
     ///
     /// Every word has a letter or a sign that is not ASCII.
     pub(super) fn says(&self, words: &[&str]) -> bool {
@@ -40,13 +40,13 @@ impl<'n> Context<'n> {
         self.wordy && begins_in(&self.before) || begins_in(self.name)
     }
 
-    /// Whether one of these words stands right behind the value.
+    /// Returns `true` if one of these words stands right behind the value.
     pub(super) fn goes_on_with(&self, words: &[&str]) -> bool {
         let after = self.after.trim_start_matches(|c: char| !c.is_alphanumeric());
         words.iter().any(|word| after.starts_with(word))
     }
 
-    /// Whether the value is called one of these right behind it: `… is my phone number`.
+    /// Returns `true` if the value is called one of these right behind it: `… is my phone number`.
     pub(super) fn is_called(&self, words: &[&str]) -> bool {
         let after = self.after.trim_start();
         ["is ", "as ", "ist ", "est ", "es ", "è ", "é ", "("]
@@ -55,7 +55,7 @@ impl<'n> Context<'n> {
             && words.iter().any(|word| begins_a_word(after, word))
     }
 
-    /// Whether the words right before the value end with one of these.
+    /// Returns `true` if the words right before the value end with one of these.
     pub(super) fn ends_with(&self, words: &[&str]) -> bool {
         let before = self.before.trim_end_matches([' ', ':']);
         words.iter().any(|word| {
@@ -65,7 +65,7 @@ impl<'n> Context<'n> {
         })
     }
 
-    /// Whether one of these words stands among the last few characters before the value.
+    /// Returns `true` if one of these words stands among the last few characters before the value.
     pub(super) fn ends_near(&self, words: &[&str]) -> bool {
         let from = self.before.ceil_char_boundary(self.before.len().saturating_sub(20));
         let near = self.before.get(from..).unwrap_or_default();

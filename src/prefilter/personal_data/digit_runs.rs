@@ -67,7 +67,7 @@ impl<'a> Candidate<'a> {
         })
     }
 
-    /// How the digits are grouped: `3-2-4`, or `9` for a number in one piece.
+    /// Returns the groups of the digits: `3-2-4`, or `9` for a number in one piece.
     pub(super) fn form(&self) -> String {
         let mut form = String::new();
         let mut separators = self.separators.iter();
@@ -90,7 +90,7 @@ impl<'a> Candidate<'a> {
         }
     }
 
-    /// Whether it is a cell of a row, by the commas about it: no thousands, no fraction.
+    /// Returns `true` if it is a cell of a row, by the commas about it: no thousands, no fraction.
     pub(super) fn is_cell(&self, before: &str, after: &str) -> bool {
         let run = before
             .trim_end_matches(',')
@@ -106,7 +106,7 @@ impl<'a> Candidate<'a> {
         (long || self.groups.len() > 1) && next != 3
     }
 
-    /// Whether it is a number of its own and not the tail or head of a code, a decimal or a date.
+    /// Returns `true` if it is a number of its own and not the tail or head of a code, a decimal or a date.
     pub(super) fn stands_alone(&self) -> bool {
         let before = self.text.get(..self.span.start).unwrap_or_default();
         let after = self.text.get(self.span.end..).unwrap_or_default();

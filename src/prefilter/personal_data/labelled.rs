@@ -178,7 +178,7 @@ fn ends_free(text: &str, at: usize) -> bool {
     })
 }
 
-/// Where the value of a name begins, and how it is tied to the name: after words of filling, signs, markup and blanks.
+/// Returns the place of the value of a name, and its tie to the name: after words of filling, signs, markup and blanks.
 fn value_start(text: &str, from: usize) -> Option<(usize, Binding)> {
     /// Bytes between a name and its value.
     const REACH: usize = 120;
@@ -263,7 +263,7 @@ fn is_code_start(c: char) -> bool {
     c.is_ascii_digit() || c.is_ascii_uppercase()
 }
 
-/// `602) 272-9781`: the bracket belongs to the number.
+/// Returns `true` for `602) 272-9781`: the bracket belongs to the number.
 fn area_code(inside: &str) -> bool {
     inside
         .split_once(')')

@@ -105,7 +105,7 @@ const RULES: RuleFile = RuleFile {
     object: RuleObject::Words,
 };
 
-/// What a rule of this family says besides what every rule says.
+/// The fields of a rule of this family beyond those of every rule.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Data {
@@ -252,12 +252,12 @@ fn best(mut hits: Vec<Hit>) -> Vec<Hit> {
     kept.into_values().collect()
 }
 
-/// What the whole content is by the name it stands under, in plain words.
+/// Returns the hit on the whole content by the name it stands under, in plain words.
 fn by_name(subject: &Subject<'_>, name: &str) -> Option<Hit> {
     labelled::whole(name, &subject.content.text, || has_personal_siblings(subject))
 }
 
-/// Whether other members of the content's container describe a person.
+/// Returns `true` if other members of the content's container describe a person.
 fn has_personal_siblings(subject: &Subject<'_>) -> bool {
     let container = |content: &Content| {
         content

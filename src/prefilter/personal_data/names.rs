@@ -22,12 +22,12 @@ const ONLY_BARE: &[&str] = &[
 
 /// Names of this many letters or fewer are short.
 const SHORT: usize = 4;
-/// What stands behind a key.
+/// Signs that stand behind a key.
 const SIGNS: &[&str] = &[
     "\"", "'", ":", "=", ">", "<", ",", ";", "|", "\\", "#", "`", "*", " is", " |",
 ];
 
-/// What stands behind a short name that is written out.
+/// Words that stand behind a short name that is written out.
 const NUMBERS: &[&str] = &[
     " number", "_number", "-number", "number", " no.", "_no", " nummer", "-nummer",
 ];
@@ -35,7 +35,7 @@ const NUMBERS: &[&str] = &[
 /// A name as it may stand in a text.
 struct Spelling {
     word: Word,
-    /// How much of the word is the name: behind it may be a sign.
+    /// The number of bytes of the word that are the name: behind it may be a sign.
     name: usize,
     datum: Datum,
 }
@@ -71,7 +71,7 @@ fn unaccented(name: &str) -> String {
     name.nfd().filter(|c| !is_combining_mark(*c)).collect()
 }
 
-/// Whether a container with members of these names describes a person.
+/// Returns `true` if a container with members of these names describes a person.
 pub(super) fn is_personal(name: &str) -> bool {
     let plain = plain_name(name);
     PERSONAL
@@ -79,7 +79,7 @@ pub(super) fn is_personal(name: &str) -> bool {
         .any(|known| is_named(&plain, known) || plain.split(' ').any(|word| word == *known))
 }
 
-/// Whether a name is this known one, alone or at its end (`customer date of birth`), perhaps with a number word behind.
+/// Returns `true` if a name is this known one, alone or at its end (`customer date of birth`), perhaps with a number word behind.
 fn is_named(plain: &str, known: &str) -> bool {
     let tail_fits = |tail: &str| {
         matches!(
@@ -94,7 +94,7 @@ fn is_named(plain: &str, known: &str) -> bool {
     })
 }
 
-/// What a member of this name, in plain words, holds. The longest name that fits decides.
+/// Returns the datum that a member of this name, in plain words, holds. The longest name that fits decides.
 pub(super) fn meaning(plain: &str) -> Option<Datum> {
     static PLAIN: LazyLock<Vec<(String, Datum)>> = LazyLock::new(|| {
         let both = |name: &str| [plain_name(name), plain_name(&unaccented(name))];
@@ -126,7 +126,7 @@ pub(super) fn words() -> Vec<Word> {
     SPELLINGS.iter().map(|spelling| spelling.word.clone()).collect()
 }
 
-/// What the name at this place of [`words`] promises, and how many bytes of the word are the name.
+/// Returns the datum that the name at this place of [`words`] promises, and the number of bytes of the word that are the name.
 pub(super) fn datum(word: usize) -> Option<(Datum, usize)> {
     SPELLINGS.get(word).map(|spelling| (spelling.datum, spelling.name))
 }

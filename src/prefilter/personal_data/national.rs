@@ -93,7 +93,7 @@ pub(super) static NUMBERS: CompiledIn<Vec<Number>, RuleError> = CompiledIn::new(
 });
 
 impl Number {
-    /// Whether letters and digits without separators are such a number.
+    /// Returns `true` if letters and digits without separators are such a number.
     fn is(&self, number: &[u8]) -> bool {
         let upper = String::from_utf8_lossy(number).to_ascii_uppercase();
         self.fits.is_match(&upper)
@@ -111,7 +111,7 @@ impl Number {
         sum > 0 && sum % self.data.modulo == self.data.rest
     }
 
-    /// How sure it is that a number of a form is one, given the words around it.
+    /// Returns the confidence that a number of a form is one, given the words around it.
     fn confidence<W>(&self, form: &Form<W>, context: &Context<'_>) -> Option<Confidence> {
         let words: Vec<&str> = self.data.said.iter().map(String::as_str).collect();
         match context.says(&words) || context.is_called(&words) {

@@ -22,7 +22,7 @@ const OTHER_NUMBERS: &[&str] = &[
     "order", "invoice", "ticket", "ref", "reference", "tracking", "sku", "part", "serial", "case", "account", "item",
     "model", "isbn",
 ];
-/// What a phone number is called behind it: `… is my new number`.
+/// Names of a phone number that stand behind it: `… is my new number`.
 const NUMBER_WORDS: &[&str] = &[
     "number", "phone", "mobile", "cell", "nummer", "numéro", "número", "numero",
 ];
@@ -91,7 +91,7 @@ pub(super) fn phone(text: &str, candidate: &Candidate<'_>, name: &str, around: &
     })
 }
 
-/// `(602)272-9781`, `602-272-9781`, `602.272.9781`, `1 602 272 9781`.
+/// Returns `true` for `(602)272-9781`, `602-272-9781`, `602.272.9781`, `1 602 272 9781`.
 fn north_american(candidate: &Candidate<'_>) -> bool {
     let groups = match candidate.groups.as_slice() {
         ["1", rest @ ..] => rest,
@@ -110,7 +110,7 @@ fn north_american(candidate: &Candidate<'_>) -> bool {
     matches!(groups, [a, b, c] if area(a) && b.len() == 3 && c.len() == 4) && uniform
 }
 
-/// Whether no letter or digit touches the number; a dash and a word may follow it (`…-Office`).
+/// Returns `true` if no letter or digit touches the number; a dash and a word may follow it (`…-Office`).
 fn loosely_alone(context: &Context<'_>, plus: bool) -> bool {
     let mut back = context.before().chars().rev();
     let before = match (back.next(), back.next()) {
@@ -154,7 +154,7 @@ pub(super) fn extension(rest: &str) -> usize {
     }
 }
 
-/// `2026-05-11`, `11.05.2026`, `05/11/2026`, also with more behind; ranges of years.
+/// Returns `true` for `2026-05-11`, `11.05.2026`, `05/11/2026`, also with more behind, and for ranges of years.
 fn looks_like_a_date(candidate: &Candidate<'_>) -> bool {
     let year = |group: &str| group.len() == 4 && matches!(group.get(..2), Some("19" | "20"));
     let small = |group: &str, most: u32| {

@@ -80,7 +80,7 @@ fn iban(text: &str, start: usize, name: &str) -> Option<Hit> {
     })
 }
 
-/// Where an IBAN that begins here ends, by the length of its country; groups of four may stand apart.
+/// Returns the end of an IBAN that begins here, by the length of its country; groups of four may stand apart.
 fn iban_end(bytes: &[u8], start: usize) -> Option<usize> {
     let [a, b, c, d] = *bytes.get(start..)?.first_chunk::<4>()?;
     if !(a.is_ascii_alphabetic() && b.is_ascii_alphabetic() && c.is_ascii_digit() && d.is_ascii_digit()) {

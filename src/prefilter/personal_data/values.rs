@@ -8,7 +8,7 @@ use crate::model::Confidence::{self, High, Low, Medium};
 use crate::prefilter::words::personal_data_values::{PARTICLES, STREETS};
 use crate::text::expression::{Expression, expressions};
 
-/// How a value is tied to its name.
+/// The tie of a value to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binding {
     /// By a sign or a word, and in quotes: a member of a record, a cell.
@@ -74,7 +74,7 @@ pub(super) fn value(text: &str, start: usize, datum: Datum, binding: Binding) ->
     Some((start..start + len, confidence))
 }
 
-/// How much of a text an expression fits, when no letter or digit follows.
+/// Returns the number of bytes that an expression fits, when no letter or digit follows.
 fn whole(expression: &Expression, rest: &str) -> Option<usize> {
     expression
         .find(rest)
@@ -141,7 +141,7 @@ fn code(rest: &str, fewest: usize, most: usize, digits: usize) -> Option<usize> 
     (code.len() >= fewest && count >= digits && !stars && !next_is_word).then_some(end)
 }
 
-/// Whether no letter or digit follows.
+/// Returns `true` if no letter or digit follows.
 fn ends(rest: &str, at: usize) -> bool {
     rest.get(at..)
         .is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '_'))

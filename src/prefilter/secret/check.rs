@@ -50,12 +50,12 @@ pub(super) enum Check {
     SeedWords,
 }
 
-/// What a check says.
+/// The opinion of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Opinion {
     /// It is not a secret.
     Refuted,
-    /// It is one that everybody knows.
+    /// It is one that is widely known.
     Weak,
     /// It may well be one, though something does not fit.
     Doubtful,
@@ -64,7 +64,7 @@ pub(super) enum Opinion {
 }
 
 impl Check {
-    /// What the check says of a value at its place.
+    /// Returns the opinion of the check on a value at its place.
     pub(super) fn opinion(self, text: &[u8], span: Range<usize>) -> Opinion {
         let Some(secret) = text.get(span.clone()) else {
             return Opinion::Refuted;
@@ -111,7 +111,7 @@ impl Check {
     }
 }
 
-/// What a password after an equals sign is worth.
+/// Returns the opinion on a password after an equals sign.
 pub(super) fn password(text: &str) -> Opinion {
     let text = text.trim_matches(['"', '\'', '`']);
     if text.chars().count() < 3 || value::is_reference(text) || value::is_common_password(text) || is_mask(text) {
@@ -141,8 +141,8 @@ fn url_password(text: &str) -> Opinion {
     password(text)
 }
 
-/// Whether it is the password with which a service is delivered, on the machine of whoever tries it out: it opens nothing
-/// that another machine reaches.
+/// Returns `true` if it is a service's default password, on the machine of the user who tries it out: it opens nothing that
+/// another machine reaches.
 fn is_local_default(text: &[u8], span: &Range<usize>) -> bool {
     const REACH: usize = 64;
     let ascii = |bytes: Option<&[u8]>| String::from_utf8_lossy(bytes.unwrap_or_default()).to_ascii_lowercase();
@@ -185,7 +185,7 @@ fn basic_auth(secret: &[u8]) -> Opinion {
     }
 }
 
-/// Whether the setting before a value is one that a page carries for everyone who sees it: against forged requests, for the next page.
+/// Returns `true` if the setting before a value is one that a page carries for every visitor: against forged requests, for the next page.
 fn is_of_the_page(before: &[u8]) -> bool {
     let near = before
         .get(before.len().saturating_sub(90)..)

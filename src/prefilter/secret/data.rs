@@ -42,13 +42,13 @@ const fn file(name: &'static str, text: &'static str) -> RuleFile {
 /// A rule with how it is found.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// What is documented of it.
+    /// The documented part of the rule.
     pub rule: Rule,
-    /// How it is found.
+    /// The form of its secret.
     pub shape: Shape,
-    /// What has to stand in a text before the pattern is tried.
+    /// Keywords of which one has to stand in a text before the pattern is tried.
     pub keywords: Vec<String>,
-    /// Where keywords stand in a token.
+    /// The place of keywords in a token.
     pub keywords_at: KeywordPlace,
     /// Bytes before a keyword at which a match may begin.
     pub before: usize,
@@ -56,13 +56,13 @@ pub(super) struct Entry {
     pub reach: usize,
     /// Bits per byte that a value must have; `None`: by its length.
     pub entropy: Option<f64>,
-    /// Whether the format itself holds long runs of one letter.
+    /// True if the format itself holds long runs of one letter.
     pub runs: bool,
-    /// What else a value must pass.
+    /// Another check that a value must pass.
     pub check: Check,
 }
 
-/// How a rule finds its secret.
+/// The form by which a rule finds its secret.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A token that says itself what it is; it stands free of other letters and digits.
@@ -80,7 +80,7 @@ pub(super) enum Shape {
     Labelled,
 }
 
-/// Where in a token its keywords stand.
+/// The place in a token of its keywords.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum KeywordPlace {
@@ -91,7 +91,7 @@ pub(super) enum KeywordPlace {
     Anywhere,
 }
 
-/// What a rule of this family says besides what every rule says.
+/// The fields of a rule of this family beyond those of every rule.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Data {

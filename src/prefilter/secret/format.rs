@@ -16,26 +16,26 @@ pub(super) struct Hit {
     pub rule: usize,
     /// The bytes of exactly the secret, on character borders.
     pub span: Range<usize>,
-    /// How sure.
+    /// The confidence.
     pub confidence: Confidence,
-    /// How specific: the form it was found in; `None`: by a name alone.
+    /// The form it was found in, which says how specific it is; `None`: by a name alone.
     pub form: Option<Form>,
 }
 
 /// Bytes that may still be read of one text.
 pub(super) struct CostMeter {
     left: usize,
-    /// How many there were.
+    /// The bytes that there were at first.
     whole: usize,
-    /// What was there at first, beyond what the length of the text allows.
+    /// The part of them beyond what the length of the text allows.
     granted: usize,
 }
 
 impl CostMeter {
-    /// What every text may cost: so many times its length, and a little.
+    /// The cost that every text may have: so many times its length, and a little.
     const PER_BYTE: usize = 24;
     const AT_LEAST: usize = 4 * 1024;
-    /// What the texts of a step may cost beyond that, all together.
+    /// The cost that the texts of a step may have beyond that, all together.
     pub(super) const OF_STEP: usize = 4 << 20;
 
     /// The effort for a text, with so much beyond what its length allows.
@@ -56,12 +56,12 @@ impl CostMeter {
         self.left == 0
     }
 
-    /// How many bytes were read.
+    /// Returns the number of bytes that were read.
     pub(super) fn read(&self) -> usize {
         self.whole.saturating_sub(self.left)
     }
 
-    /// How much of what was granted is used up.
+    /// Returns the part of what was granted that is used up.
     pub(super) fn used(&self) -> usize {
         self.granted.saturating_sub(self.left)
     }
@@ -80,7 +80,7 @@ pub(super) struct Format {
     confidence: Confidence,
 }
 
-/// How a format is looked for; the more specific first.
+/// The way in which a format is looked for; the more specific first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Form {
     /// A value that a name makes a credential.
@@ -131,7 +131,7 @@ impl Format {
         (token || self.check == Check::Pem) && self.confidence == Confidence::High
     }
 
-    /// Whether its expression compiles; for the test that holds that all do.
+    /// Returns `true` if its expression compiles; for the test that holds that all do.
     #[cfg(test)]
     pub(super) fn compiles(&self) -> bool {
         self.expression.regex().is_some()

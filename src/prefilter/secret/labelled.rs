@@ -67,7 +67,7 @@ pub(super) fn name_at(text: &str, keyword: Range<usize>, label: Label) -> Option
     })
 }
 
-/// `ENV NAME value`, as build files of container images have it.
+/// Returns `true` for `ENV NAME value`, as build files of container images have it.
 fn is_image_variable(text: &str, start: usize) -> bool {
     let line = text.get(..start).unwrap_or_default();
     ["ENV ", "ARG "].iter().any(|word| {
@@ -137,7 +137,7 @@ fn telling_word(name: &str) -> Option<(Range<usize>, Label)> {
     words_in(name).max_by_key(|(span, label)| (*label != Label::Key, span.end, span.len()))
 }
 
-/// Whether a name may be that of a secret.
+/// Returns `true` if a name may be that of a secret.
 pub(super) fn may_name(name: &str) -> bool {
     words_in(name).next().is_some()
 }
@@ -162,7 +162,7 @@ pub(super) fn whole(name: &str, text: &str) -> Option<Found> {
     })
 }
 
-/// Whether this is the id of a session rather than what opens one: tools of browsers and sandboxes name sessions by UUIDs.
+/// Returns `true` if this is the id of a session rather than what opens one: tools of browsers and sandboxes name sessions by UUIDs.
 fn is_session_id(name: &str, value: &str) -> bool {
     let name: String = name
         .chars()

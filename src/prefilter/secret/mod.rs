@@ -124,7 +124,7 @@ fn by_name(table: &Table, subject: &Subject<'_>) -> Option<Hit> {
     Some(hit)
 }
 
-/// Whether the content is an argument that the called tool declares, among the tools of the step's own agent.
+/// Returns `true` if the content is an argument that the called tool declares, among the tools of the step's own agent.
 fn is_declared_argument(subject: &Subject<'_>) -> bool {
     let content = subject.content;
     let (Some(call), Some(agent)) = (&subject.step.tool_call, &subject.step.agent) else {

@@ -2,7 +2,7 @@
 
 use crate::prefilter::words::secret_names::{NOT_AFTER, NOT_BEFORE, PASSWORDS, TOKENS};
 
-/// What a name promises.
+/// The kind of value that a name promises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Label {
     /// Something that a person may have chosen.
@@ -23,7 +23,7 @@ pub(super) fn keywords() -> impl Iterator<Item = (&'static str, Label)> {
         .chain(all(KEYS, Label::Key))
 }
 
-/// Whether a name stands for the secret itself and not for something around it.
+/// Returns `true` if a name stands for the secret itself and not for something around it.
 pub(super) fn names_a_secret(before: &str, keyword: &str, after: &str, label: Label) -> bool {
     // `tokens`, `keyboard`, `secretary`: the keyword goes on as another word.
     let goes_on = after.starts_with(|c: char| c.is_ascii_lowercase())
@@ -44,7 +44,7 @@ pub(super) fn names_a_secret(before: &str, keyword: &str, after: &str, label: La
     }
 }
 
-/// Whether a keyword is a whole word of its name.
+/// Returns `true` if a keyword is a whole word of its name.
 fn alone(before: &str, keyword: &str, after: &str) -> bool {
     let capital = keyword.starts_with(char::is_uppercase);
     let word = capital && keyword.ends_with(char::is_lowercase);

@@ -21,7 +21,7 @@ const MAX_BYTES: usize = 128 * 1024;
 /// A part of a content within a joined text.
 struct Piece<'a> {
     content: &'a Content,
-    /// Where it begins in the joined text.
+    /// Its place in the joined text.
     at: usize,
     /// The bytes of the content.
     part: Range<usize>,
@@ -55,7 +55,7 @@ fn siblings<'l, 'a>(leaves: &'l [&'a Content]) -> impl Iterator<Item = &'l [&'a 
         .filter(|run| run.len() > 1)
 }
 
-/// Whether two leaves are members of one container: their pointers differ behind the last slash only.
+/// Returns `true` if two leaves are members of one container: their pointers differ behind the last slash only.
 fn share_container(a: &Content, b: &Content) -> bool {
     let (a, b) = (a.pointer.as_str(), b.pointer.as_str());
     let container = |pointer: &str| memchr::memrchr(b'/', pointer.as_bytes());
@@ -135,7 +135,7 @@ fn look_at_joined(table: &Table, joined: &str, pieces: &[Piece<'_>], found: &mut
     }
 }
 
-/// Whether a part is a whole secret by itself: then it was found there, and its neighbour only happens to follow.
+/// Returns `true` if a part is a whole secret by itself: then it was found there, and its neighbour only happens to follow.
 fn stands_alone(table: &Table, (content, span): &(&Content, Range<usize>), rule: usize) -> bool {
     let part = content.text.get(span.clone()).unwrap_or_default();
     table.self_evident_hits(part).iter().any(|hit| hit.rule == rule)

@@ -35,10 +35,10 @@ pub(super) struct Table {
 /// Secrets of one text that are reported one by one.
 const MAX_HITS: usize = 1000;
 
-/// What looking at the value of one name costs.
+/// The cost of looking at the value of one name.
 const LABEL_COST: usize = 512;
 
-/// Which patterns are tried.
+/// The patterns that are tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     /// All.

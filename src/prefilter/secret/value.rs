@@ -1,4 +1,4 @@
-//! What a value looks like: how random it is, and whether it stands for a secret instead of being one.
+//! The look of a value: how random it is, and whether it stands for a secret instead of being one.
 //!
 //! Nothing here knows a provider.
 
@@ -50,7 +50,7 @@ pub(super) fn entropy(value: &[u8]) -> f64 {
         .sum()
 }
 
-/// Whether a value of a known format is a published example, a stand-in (`xxxx`, `<your-key>`), or a mere sequence.
+/// Returns `true` if a value of a known format is a published example, a stand-in (`xxxx`, `<your-key>`), or a mere sequence.
 pub(super) fn is_placeholder(value: &[u8]) -> bool {
     DOCUMENTED.iter().any(|known| known.as_bytes() == value)
         || longest_run(value) >= 6
@@ -59,7 +59,7 @@ pub(super) fn is_placeholder(value: &[u8]) -> bool {
         || has_any(&STAND_IN, value)
 }
 
-/// Whether a value refers to where a secret is kept: a variable, a template, a call.
+/// Returns `true` if a value refers to where a secret is kept: a variable, a template, a call.
 pub(super) fn is_reference(value: &str) -> bool {
     let value = value.trim_matches(['"', '\'', '`', '\\']);
     let enclosed = [
@@ -99,20 +99,20 @@ pub(super) fn is_reference(value: &str) -> bool {
         || has_any(&REFERENCE, value.as_bytes())
 }
 
-/// Words that everybody knows as passwords: stand-ins in documentation, and as bad as none where they are real.
+/// Returns `true` for well-known passwords: stand-ins in documentation, and as bad as none where they are real.
 pub(super) fn is_common_password(value: &str) -> bool {
     let lower = value.to_lowercase();
     COMMON.contains(&lower.as_str())
 }
 
-/// Words that are real passwords often enough to be worth a hint.
+/// Returns `true` for words that are real passwords often enough to be worth a hint.
 pub(super) fn is_default_password(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     WORDS.contains(&lower.as_str())
 }
 
-/// Whether a value is too irregular for a word, a name or a path: letters and digits mixed within one piece, or a letter case
-/// that no word has.
+/// Returns `true` if a value is too irregular for a word, a name or a path: letters and digits mixed within one piece, or a
+/// letter case that no word has.
 pub(super) fn looks_random(value: &str) -> bool {
     if value.len() < 10 || !value.is_ascii() || is_placeholder(value.as_bytes()) {
         return false;
@@ -139,7 +139,7 @@ pub(super) fn looks_random(value: &str) -> bool {
     garbled || (digits >= 2 && letters >= 2 && (mixed || total_changes >= 5)) || jumbled
 }
 
-/// Whether letters follow each other as in no word: seven consonants in a row, or hardly a vowel.
+/// Returns `true` if letters follow each other as in no word: seven consonants in a row, or hardly a vowel.
 fn is_garbled(piece: &str) -> bool {
     let vowel = |b: u8| matches!(b.to_ascii_lowercase(), b'a' | b'e' | b'i' | b'o' | b'u' | b'y');
     let mut run = 0;
@@ -160,7 +160,7 @@ fn is_garbled(piece: &str) -> bool {
     longest >= 7 || capital && inner.bytes().any(|b| b.is_ascii_digit())
 }
 
-/// Whether capital letters stand where no word has them: three pieces or more of one or two letters, cut before capitals.
+/// Returns `true` if capital letters stand where no word has them: three pieces or more of one or two letters, cut before capitals.
 pub(super) fn is_irregular(value: &str) -> bool {
     let bytes = value.as_bytes();
     let mut short = 0;
@@ -178,7 +178,7 @@ pub(super) fn is_irregular(value: &str) -> bool {
     short >= 3 && bytes.iter().any(u8::is_ascii_lowercase) && bytes.iter().any(u8::is_ascii_uppercase)
 }
 
-/// Whether a value is strong enough for a password that somebody chose: letters with digits or signs, or long.
+/// Returns `true` if a value is strong enough for a password that a person chose: letters with digits or signs, or long.
 pub(super) fn looks_chosen(value: &str) -> bool {
     let digits = value.bytes().any(|b| b.is_ascii_digit());
     let letters = value.chars().any(char::is_alphabetic);
@@ -190,7 +190,7 @@ pub(super) fn looks_chosen(value: &str) -> bool {
         || (8..=64).contains(&count) && is_irregular(value)
 }
 
-/// Whether a value is a UUID.
+/// Returns `true` if a value is a UUID.
 pub(super) fn is_uuid(value: &str) -> bool {
     value.len() == 36
         && value.bytes().enumerate().all(|(i, b)| match i {
@@ -199,7 +199,7 @@ pub(super) fn is_uuid(value: &str) -> bool {
         })
 }
 
-/// How often a piece goes from letters to digits or back.
+/// Counts how often a piece goes from letters to digits or back.
 fn changes(piece: &str) -> usize {
     piece
         .as_bytes()
@@ -208,7 +208,7 @@ fn changes(piece: &str) -> usize {
         .count()
 }
 
-/// How often a piece goes from small to capital letters or back.
+/// Counts how often a piece goes from small to capital letters or back.
 fn case_changes(piece: &str) -> usize {
     piece
         .as_bytes()
@@ -230,7 +230,7 @@ fn longest_run(value: &[u8]) -> usize {
     longest
 }
 
-/// Whether nearly every byte is the successor of the one before it (`abcdef`, `123456`).
+/// Returns `true` if nearly every byte is the successor of the one before it (`abcdef`, `123456`).
 fn is_sequence(value: &[u8]) -> bool {
     let steps = value
         .windows(2)

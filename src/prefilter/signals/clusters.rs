@@ -14,7 +14,7 @@ pub(in crate::prefilter) struct Cluster {
     pub(in crate::prefilter) score: u32,
     /// From the first to the last.
     pub(in crate::prefilter) span: Range<usize>,
-    /// Which signals.
+    /// The kinds of the signals.
     pub(in crate::prefilter) kinds: Vec<usize>,
 }
 

@@ -1,7 +1,7 @@
-//! What stands around a hit: whether the text quotes it, describes it as an attack, or shows it as an example.
+//! The surroundings of a hit: whether the text quotes it, describes it as an attack, or shows it as an example.
 //!
-//! A text made for the purpose holds a hit at every other word, so nothing here may read far for each of them: what is
-//! asked again and again of one text (where its lines and code blocks end, where it speaks of attacks) is found out once.
+//! A text made for the purpose holds a hit at every other word, so nothing here may read far for each of them: every
+//! repeated question about one text (where its lines and code blocks end, where it speaks of attacks) is answered once.
 
 use crate::prefilter::words::signals_surroundings::{DEMANDING, DESCRIBING, REPORTING, TESTING};
 use std::cell::{Cell, OnceCell};
@@ -32,7 +32,7 @@ static TESTED: LazyLock<Keywords> = LazyLock::new(|| keywords(&TESTING));
 /// A text whose hits are asked about.
 pub(super) struct Surroundings<'t> {
     text: &'t str,
-    /// Where the last mark of a code block begins.
+    /// The place of the last mark of a code block.
     last_fence: OnceCell<Option<usize>>,
     /// The line asked about last.
     line: Cell<Line>,
@@ -46,7 +46,7 @@ pub(super) struct Surroundings<'t> {
 struct Line {
     /// From here on the end is known.
     from: usize,
-    /// Where it ends.
+    /// Its end.
     end: usize,
     /// The last character that closes neither a list nor a call, and where it stands.
     last: Option<(usize, char)>,
@@ -65,7 +65,7 @@ impl<'t> Surroundings<'t> {
         }
     }
 
-    /// Whether the text quotes a span, or describes it as an attack, rather than saying it.
+    /// Returns `true` if the text quotes a span, or describes it as an attack, rather than saying it.
     pub(super) fn is_quoted(&self, span: &Range<usize>) -> bool {
         const NEAR: usize = 200;
         let text = self.text;
@@ -96,7 +96,7 @@ impl<'t> Surroundings<'t> {
                 .ends_with(|c: char| c.is_alphanumeric() || c == ',')
     }
 
-    /// Whether a span stands between quotes, or between the brackets of a test's name, of a text that reports on attacks.
+    /// Returns `true` if a span stands between quotes, or between the brackets of a test's name, of a text that reports on attacks.
     fn is_reported(&self, span: &Range<usize>) -> bool {
         const BEFORE: usize = 200;
         const BEHIND: usize = 300;
@@ -116,7 +116,7 @@ impl<'t> Surroundings<'t> {
         quoted && self.reporting.is_in(self.text, &REPORTED, near)
     }
 
-    /// Whether a span stands in a code block, or in a literal of a program, of a text that speaks of attacks or tests.
+    /// Returns `true` if a span stands in a code block, or in a literal of a program, of a text that speaks of attacks or tests.
     pub(super) fn is_shown(&self, span: &Range<usize>) -> bool {
         const BEFORE: usize = 700;
         const BEHIND: usize = 400;
@@ -168,7 +168,7 @@ impl<'t> Surroundings<'t> {
     }
 }
 
-/// Where words of a list stand in a text: read off the text the first few times, then found all at once.
+/// The places of the words of a list in a text: read off the text the first few times, then found all at once.
 #[derive(Default)]
 struct Places {
     asked: Cell<usize>,
@@ -176,7 +176,7 @@ struct Places {
 }
 
 impl Places {
-    /// Whether one of the words stands within a part of the text.
+    /// Returns `true` if one of the words stands within a part of the text.
     fn is_in(&self, text: &str, words: &Keywords, part: Range<usize>) -> bool {
         /// Reading a text whole costs as much as asking about this many of its parts.
         const FEW: usize = 64;

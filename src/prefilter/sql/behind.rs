@@ -7,7 +7,7 @@ use super::recognised::is_sql_label;
 use crate::text::expression::expressions;
 use crate::tools::Field;
 
-/// Where a statement may begin that stands behind something else.
+/// The places where a statement may begin that stands behind something else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beginning {
     /// Behind a sign, a quotation mark or a line.
@@ -16,7 +16,7 @@ pub(super) enum Beginning {
     OfLine,
 }
 
-/// What the statements do that stand behind something that is none, where the text goes to a database.
+/// Returns the effects of statements that stand behind something that is none, where the text goes to a database.
 pub(super) fn hidden_behind(label: &str, text: &str, field: Field, beginning: Beginning) -> Option<Reading> {
     let asks = is_sql_label(label) || matches!(label.to_ascii_lowercase().as_str(), "query" | "q");
     if field == Field::Search || (field == Field::Other && !asks) {
@@ -47,7 +47,7 @@ pub(super) fn hidden_behind(label: &str, text: &str, field: Field, beginning: Be
 expressions! {
     /// A statement that takes something away, wherever one can begin.
     static STATEMENT = r#"(?im)(?:^|[;)"'`]|\bgo\b)\s*(drop\s+(?:table|database|schema|view|index|user|role|function|owned|keyspace|tablespace)\b|truncate\s+(?:table\s+)?\w|delete\s+from\b|alter\s+(?:table|user|role|database)\b|update\s+\S+\s+set\b|exec(?:ute)?\s+(?:immediate|xp_)|copy\s+\w+\s+(?:to|from)\s)"#;
-    /// What takes everything away in the languages of databases that speak no SQL.
+    /// Statements that take everything away in the languages of databases that speak no SQL.
     static ELSE = r"(?i)^\s*(?:redis-cli\s+(?:-\w\s+\S+\s+){0,4})?flush(?:all|db)\b|\bdb\.\w+\.(?:drop|deleteMany|remove)\(\s*(?:\{\s*\})?\s*\)|\bdropDatabase\(\s*\)|^\s*match\s*\(\w*\)\s*(?:detach\s+)?delete\s+\w+\s*;?\s*$";
 }
 
@@ -83,7 +83,7 @@ fn behind(text: &str, beginning: Beginning) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Where a text in another language than SQL takes everything away.
+/// Returns the place where a text in another language than SQL takes everything away.
 fn loss_elsewhere(text: &str) -> Option<Range<usize>> {
     ELSE.find(text).map(|hit| hit.range())
 }

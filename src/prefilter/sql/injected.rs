@@ -1,4 +1,4 @@
-//! What is typed into a field to change the query around it.
+//! Text that is typed into a field to change the query around it.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -7,7 +7,7 @@ use crate::text::expression::expressions;
 use crate::text::keywords::{Keywords, Word};
 
 expressions! {
-    /// What is typed into a field to change the query around it.
+    /// Text that is typed into a field to change the query around it.
     static INJECTED = r#"(?i)['"\)]\s*(?:or|and)\s+(?:\d+\s*=\s*\d+|['"][^'"]{0,20}['"]\s*=\s*['"]|true\b)|\bunion\s+(?:all\s+)?select\b[^\n]{0,200}\bfrom\b|['"\d]\s*;\s*(?:drop|delete|truncate|alter|update|insert|exec)\s+[^\n]{0,80}(?:--|#|/\*)|\bwaitfor\s+delay\b|\b(?:sleep|pg_sleep|benchmark)\s*\(\s*\d"#;
 }
 

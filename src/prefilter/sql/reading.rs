@@ -1,4 +1,4 @@
-//! What the statements of a SQL text do.
+//! The effects of the statements of a SQL text.
 
 pub(super) mod forms;
 mod statements;
@@ -15,7 +15,7 @@ use statements::{by_statement, parse};
 const MAX_LEN: usize = 32 * 1024;
 
 rule_keys! {
-    /// What a statement is, or holds.
+    /// A trait of a statement, or of a part of it.
     pub(super) enum Trait {
         Drops = "drop",
         DropsMinor = "drop_minor",
@@ -32,17 +32,17 @@ rule_keys! {
 }
 
 impl Trait {
-    /// Whether single words tell it, so that it matters little whether the whole was understood.
+    /// Returns `true` if single words tell it, so that it matters little whether the whole was understood.
     pub(super) const fn is_a_word(self) -> bool {
         matches!(self, Trait::RunsCommand | Trait::TouchesFiles)
     }
 }
 
-/// What a text does.
+/// The effects of a text.
 #[derive(Debug, Default)]
 pub(super) struct Reading {
     pub traits: Vec<(Trait, Range<usize>)>,
-    /// Whether the text was parsed, rather than searched.
+    /// True if the text was parsed, rather than searched.
     pub certain: bool,
 }
 

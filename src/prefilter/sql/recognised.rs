@@ -1,4 +1,4 @@
-//! Whether a text is SQL: by the name of the argument, or by how it begins.
+//! The test for SQL: by the name of the argument, or by how a text begins.
 
 use super::bare::without_comments;
 use crate::model::head;
@@ -7,7 +7,7 @@ use crate::text::expression::expressions;
 use crate::tools::Field;
 
 expressions! {
-    /// How statements begin. Prose begins with the same words: `drop me a line`, `select a seat`, `update the address`.
+    /// The beginnings of statements. Prose begins with the same words: `drop me a line`, `select a seat`, `update the address`.
     static START = concat!(
         r"^(?:select (?:.* from |.*\(|[\d*'])|insert into|update .* set |delete from|truncate table |(?:grant|revoke) .*(?: on | to )",
         r"|drop (?:table|database|schema|view|index|user|role|column|function|owned by|keyspace|all objects)",
@@ -16,13 +16,13 @@ expressions! {
         r"|prepare .*(?: from | as )|(?:set|declare) @(?:.*;.*(?:=| as )|.*(?:=| as ).*;)|do \$\$|merge into|replace into|begin;",
         r"|begin transaction|attach database|load data|union select|explain (?:select|analyze|update|delete))",
     );
-    /// How they begin where the argument is asked of a database.
+    /// Their beginnings where the argument is asked of a database.
     static ASKED = r"^(?:truncate|exec|execute) ";
-    /// How they begin where the tool is a database.
+    /// Their beginnings where the tool is a database.
     static TOLD = r"^delete (?:\S+ $|top ?\(? |\S+ from )";
 }
 
-/// Whether an argument of this name holds SQL.
+/// Returns `true` if an argument of this name holds SQL.
 pub(super) fn is_sql_label(label: &str) -> bool {
     SQL_LABELS.iter().any(|known| known.eq_ignore_ascii_case(label))
 }

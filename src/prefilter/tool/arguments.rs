@@ -1,4 +1,4 @@
-//! How the arguments of a call fit the tool's declaration.
+//! The comparison of the arguments of a call with the tool's declaration.
 
 use std::collections::{HashMap, HashSet};
 
@@ -98,7 +98,7 @@ fn json_type(json: &str) -> &'static str {
     }
 }
 
-/// Whether a value fits a declared type, as generously as agents need it: numbers and booleans may come as strings.
+/// Returns `true` if a value fits a declared type, as generously as agents need it: numbers and booleans may come as strings.
 fn fits(expected: &str, json: &str) -> bool {
     let found = json_type(json);
     let inside = json.trim().trim_matches('"').trim();

@@ -18,12 +18,12 @@ const BYTES_PER_BYTE: usize = 4;
 /// The longest name of a file that carries nothing.
 const SHORT_NAME: usize = 16;
 
-/// How a URL stands in its text.
+/// The position of a URL in its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Stand {
-    /// It is shown or fetched without anybody's doing: an image, a frame, a style.
+    /// It is shown or fetched without a person's action: an image, a frame, a style.
     Loaded,
-    /// Somebody has to follow it.
+    /// It has to be followed.
     Linked,
 }
 
@@ -34,11 +34,11 @@ pub(super) struct Found<'a> {
     pub url: &'a str,
     /// Bytes of the text.
     pub span: Range<usize>,
-    /// How it stands there.
+    /// Its position there.
     pub stand: Stand,
 }
 
-/// What announces a URL that begins otherwise than with a scheme and `//` behind it.
+/// The texts before a URL that begins otherwise than with a scheme and `//` behind it.
 const SLASHES: &[(&str, usize)] = &[("](//", 2), ("src=\"//", 5)];
 
 /// The words of the gate: one of them stands in every text that has a URL.
@@ -50,9 +50,9 @@ pub(super) fn words() -> Vec<Word> {
 
 /// The URLs of a text.
 pub(super) struct Urls<'a> {
-    /// What was found, in order.
+    /// The URLs found, in order.
     pub found: Vec<Found<'a>>,
-    /// Where the first stands that was not looked at, because there are too many.
+    /// The place of the first that was not looked at, because there are too many.
     pub passed_over: Option<usize>,
 }
 
@@ -119,9 +119,9 @@ struct List<'a> {
     found: Vec<Found<'a>>,
     /// Directories of which a URL was found.
     directories: HashSet<&'a str>,
-    /// How many more are looked at.
+    /// The number of URLs that are still looked at.
     left: usize,
-    /// How many more bytes are.
+    /// The bytes that are still looked at.
     bytes: usize,
     passed_over: Option<usize>,
     has_images: OnceCell<bool>,
@@ -140,7 +140,7 @@ impl<'a> List<'a> {
         }
     }
 
-    /// Looks at what begins here; answers whether more can be looked at.
+    /// Looks at what begins here; returns `true` if more can be looked at.
     fn add(&mut self, start: usize) -> bool {
         if self.left == 0 || self.bytes == 0 {
             self.passed_over.get_or_insert(start);
@@ -166,7 +166,7 @@ impl<'a> List<'a> {
         true
     }
 
-    /// What stands just before a URL tells whether it loads by itself.
+    /// Returns the position of a URL: what stands just before it tells whether it loads by itself.
     fn stand(&self, start: usize) -> Stand {
         let text = self.text;
         let from = text.ceil_char_boundary(start.saturating_sub(200));
@@ -202,13 +202,13 @@ const LOADING_TAGS: &[&str] = &[
     "<input",
 ];
 
-/// Whether a text begins with this ASCII text in any mix of cases.
+/// Returns `true` if a text begins with this ASCII text in any mix of cases.
 fn begins_with(text: &str, start: &str) -> bool {
     text.get(..start.len())
         .is_some_and(|head| head.eq_ignore_ascii_case(start))
 }
 
-/// Whether a text ends with this ASCII text in any mix of cases.
+/// Returns `true` if a text ends with this ASCII text in any mix of cases.
 fn ends_with(text: &str, end: &str) -> bool {
     let start = text.len().checked_sub(end.len());
     start

@@ -1,4 +1,4 @@
-//! What a host is: an address inside, a cloud's metadata service, a collector, somebody's look-alike.
+//! Kinds of hosts: an address inside, a cloud's metadata service, a collector, a look-alike.
 
 use crate::prefilter::words::untrusted_destination_hosts::{
     COLLECTORS, DELIVERY, INSIDE_ENDS, METADATA_ADDRESSES, METADATA_NAMES, PRIVATE_NETWORKS, WELL_KNOWN, WILDCARD_DNS,
@@ -9,7 +9,7 @@ use std::sync::LazyLock;
 
 use ipnet::IpNet;
 
-/// What kind of place an address is.
+/// The zone of an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Zone {
     /// The metadata service of a cloud.
@@ -30,7 +30,7 @@ fn networks(list: &[&str]) -> Vec<IpNet> {
 static METADATA: LazyLock<Vec<IpNet>> = LazyLock::new(|| networks(&METADATA_ADDRESSES));
 static PRIVATE: LazyLock<Vec<IpNet>> = LazyLock::new(|| networks(&PRIVATE_NETWORKS));
 
-/// What kind of place an address is, also when it wraps an older one.
+/// Returns the zone of an address, also when it wraps an older one.
 pub(super) fn zone_of_address(address: IpAddr) -> Zone {
     let is_in = |networks: &[IpNet]| networks.iter().any(|net| net.contains(&address));
     let inner = match address {
@@ -64,7 +64,7 @@ pub(super) fn wrapped(address: Ipv6Addr) -> Option<Ipv4Addr> {
     }
 }
 
-/// What kind of place a name is, by what it says.
+/// Returns the zone of a name, by its text.
 pub(super) fn zone_of_name(name: &str) -> Zone {
     if METADATA_NAMES.contains(&name) {
         return Zone::Metadata;
@@ -83,12 +83,12 @@ pub(super) fn zone_of_name(name: &str) -> Zone {
     }
 }
 
-/// Whether a name resolves to whatever address stands in it, or always to this machine.
+/// Returns `true` if a name resolves to whatever address stands in it, or always to this machine.
 pub(super) fn is_wildcard_dns(name: &str) -> bool {
     WILDCARD_DNS.iter().any(|service| is_under(name, service))
 }
 
-/// Whether a host is known for collecting what is sent to it.
+/// Returns `true` if a host is known for collecting what is sent to it.
 pub(super) fn is_collector(name: &str, path: &str) -> bool {
     COLLECTORS.iter().any(|collector| is_under(name, collector))
         || (name == "api.telegram.org" && path.starts_with("/bot"))
@@ -107,7 +107,7 @@ fn skeleton(text: &str) -> String {
     unicode_security::skeleton(text).collect()
 }
 
-/// Whether a name, as a person sees it, is a well-known one, but is spelled with other characters.
+/// Returns `true` if a name, as a person sees it, is a well-known one, but is spelled with other characters.
 pub(super) fn imitates(shown: &str) -> bool {
     shown.split('.').any(|label| {
         // Plain letters imitate only with digits, or with two letters that look like one.
@@ -121,7 +121,7 @@ pub(super) fn imitates(shown: &str) -> bool {
     })
 }
 
-/// Whether a well-known domain stands in front of another one: `github.com.sign-in.test`.
+/// Returns `true` if a well-known domain stands in front of another one: `github.com.sign-in.test`.
 pub(super) fn poses(shown: &str) -> bool {
     let labels: Vec<&str> = shown.split('.').collect();
     // `google.com.au` is a domain of its own.
@@ -152,7 +152,7 @@ fn digits_as_letters(label: &str) -> String {
         .collect()
 }
 
-/// Whether one label mixes scripts that no language mixes.
+/// Returns `true` if one label mixes scripts that no language mixes.
 pub(super) fn mixes_scripts(shown: &str) -> bool {
     use unicode_security::MixedScript as _;
     shown

@@ -1,7 +1,7 @@
-//! Where data or calls go: hosts inside, hosts that collect, hosts in disguise, and URLs that carry data away.
+//! The destinations of data or calls: hosts inside, hosts that collect, hosts in disguise, and URLs that carry data away.
 //!
-//! A URL in the arguments of a call, or in what goes to another agent, is a place that something goes to. A URL in what
-//! the agent says or reads only matters when it carries data, or when nobody honest would write it.
+//! A URL in the arguments of a call, or in what goes to another agent, is a place that something goes to. A URL in what the
+//! agent says or reads only matters when it carries data, or when no honest author would write it.
 
 mod extract;
 mod hosts;
@@ -22,7 +22,7 @@ use extract::{Found, Stand};
 use troubles::{Troubles, troubles};
 
 rule_keys! {
-    /// What is wrong with a destination.
+    /// The trouble with a destination.
     enum Trouble {
         Denied = "denied_host",
         Metadata = "metadata_host",
@@ -58,14 +58,14 @@ const RULES: RuleFile = RuleFile {
     object: RuleObject::Address,
 };
 
-/// What a URL in this content means.
+/// The role of a URL in this content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// Something goes there.
     Destination,
     /// It stands in a text that goes somewhere to be read: a report, a ticket, a mail, a test.
     Written,
-    /// The agent writes it to somebody.
+    /// The agent writes it to a reader.
     Said,
     /// The agent reads it.
     Read,
@@ -229,7 +229,7 @@ fn role(subject: &Subject<'_>) -> Option<Role> {
 /// Labels under which the path of a file stands.
 const FILE_LABELS: &[&str] = &["path", "file", "filename", "file_path", "filepath", "target_file"];
 
-/// Whether a content only speaks of the places that it names: it is a text for people, or a document, or a test.
+/// Returns `true` if a content only speaks of the places that it names: it is a text for people, or a document, or a test.
 fn is_written_of(subject: &Subject<'_>) -> bool {
     let is_for_people = || {
         /// Of a call with more arguments, the others are not asked about.
@@ -242,7 +242,7 @@ fn is_written_of(subject: &Subject<'_>) -> bool {
     subject.content.is_labelled(&TEXT_LABELS) && is_for_people()
 }
 
-/// Whether a file is a document or belongs to tests, by its path.
+/// Returns `true` if a file is a document or belongs to tests, by its path.
 fn is_read_by_people(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let is_document = [".md", ".txt", ".rst", ".adoc", ".tex"]
@@ -257,7 +257,7 @@ fn is_read_by_people(path: &str) -> bool {
     is_document || is_of_tests
 }
 
-/// What stands where an address is asked for, read as leniently as browsers do: back-slashes, slashes left out, blanks
+/// Returns the address in a content that holds one, read as leniently as browsers do: back-slashes, slashes left out, blanks
 /// inside.
 fn whole_address(content: &Content, text: &str) -> Option<String> {
     const MAX_LEN: usize = 4096;
@@ -274,7 +274,7 @@ fn whole_address(content: &Content, text: &str) -> Option<String> {
     (is_web && url.host_str() != Some("nowhere.invalid")).then(|| url.to_string())
 }
 
-/// Whether a content stands where an address is asked for.
+/// Returns `true` if a content stands where an address is asked for.
 fn is_asked_for_host(content: &Content) -> bool {
     content.is_labelled(&HOST_LABELS)
 }

@@ -7,7 +7,7 @@ use crate::text::expression::{Expression, expressions};
 
 use crate::text::views::{from_base32, from_base64, from_hex};
 
-/// What a URL carries.
+/// The data that a URL carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Payload {
     /// A place held for some value, as every API description has it.
@@ -23,7 +23,7 @@ pub(super) enum Payload {
 const MIN_ENCODED: usize = 20;
 const MIN_TEXT: usize = 80;
 
-/// What a URL carries, the gravest first.
+/// Returns the data that a URL carries, the gravest first.
 pub(super) fn payload(written: &str, url: &Url) -> Option<Payload> {
     let mut payload = placeholder(written);
     for (name, value) in url.query_pairs().take(32) {
@@ -60,7 +60,7 @@ fn written_host(written: &str) -> &str {
     authority.rsplit('@').next().unwrap_or_default()
 }
 
-/// Whether a value is base64 or hexadecimal of readable text; keys, hashes and signatures decode to noise.
+/// Returns `true` if a value is base64 or hexadecimal of readable text; keys, hashes and signatures decode to noise.
 fn spells_text(value: &str) -> bool {
     let value = value.trim_end_matches('=');
     if value.len() < MIN_ENCODED {

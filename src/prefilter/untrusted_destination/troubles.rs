@@ -1,4 +1,4 @@
-//! What is wrong with one destination: its scheme, its host, its spelling, and what it carries.
+//! The troubles of one destination: its scheme, its host, its spelling, and what it carries.
 
 use core::net::Ipv4Addr;
 
@@ -12,10 +12,10 @@ use crate::model::{Method, head};
 use crate::prefilter::Subject;
 use crate::prefilter::words::untrusted_destination::UNUSUAL;
 
-/// What is wrong with a destination.
+/// The troubles of a destination.
 pub(super) type Troubles = Vec<Trouble>;
 
-/// What is wrong with a destination, in this role.
+/// Returns the troubles of a destination in this role.
 pub(super) fn troubles(destination: &Found<'_>, role: Role, subject: &Subject<'_>) -> Troubles {
     let mut troubles = Vec::new();
     let written = destination.url;
@@ -89,13 +89,13 @@ fn host_name(url: &Url) -> String {
         .to_ascii_lowercase()
 }
 
-/// What stands between `//` and the path, as written.
+/// Returns the part between `//` and the path, as written.
 fn authority(text: &str) -> &str {
     let rest = text.split_once("://").map_or("", |(_, rest)| rest);
     rest.split(['/', '?', '#']).next().unwrap_or(rest)
 }
 
-/// Services that do what anybody who reaches them says.
+/// Finds services that obey any client that reaches them.
 fn of_service(url: &Url, name: &str, zone: Zone, web: bool, troubles: &mut Troubles) {
     /// Docker, etcd, the kubelet, and protocols that a web request can only be smuggled into.
     const PORTS: &[u16] = &[22, 25, 2375, 2376, 2379, 2380, 4243, 6379, 10250, 10255, 11211];
@@ -112,7 +112,7 @@ fn of_service(url: &Url, name: &str, zone: Zone, web: bool, troubles: &mut Troub
 }
 
 fn of_scheme(scheme: &str, text: &str, troubles: &mut Troubles) {
-    /// Nobody honest has written these for years; what reads URLs still obeys them.
+    /// Schemes that no honest author has written for years; programs that read URLs still obey them.
     const ATTACKS: &[&str] = &["gopher", "dict", "php", "phar", "expect", "netdoc", "view-source"];
     let lower = head(text, 16).to_ascii_lowercase();
     if ATTACKS.contains(&scheme) || lower.starts_with("jar:http") || lower.starts_with("jar:ftp") {

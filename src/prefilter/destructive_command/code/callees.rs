@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::prefilter::RuleError;
 use crate::text::CompiledIn;
 
-/// What a callee does with its first arguments.
+/// The effect of a callee on its first arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Effect {

@@ -1,4 +1,4 @@
-//! What the calls of one text do, one by one, and what is concluded from all of them.
+//! The effects of the calls of one text, one by one, and the conclusions from all of them.
 
 use crate::prefilter::words::destructive_command_code_calls::{DECODES, FETCHES, SIGNS};
 use std::collections::HashMap;
@@ -26,7 +26,7 @@ pub(super) struct Place<'c> {
     pub(super) span: Range<usize>,
 }
 
-/// What the calls of one text do, for conclusions over all of them.
+/// The effects of the calls of one text, for conclusions over all of them.
 #[derive(Default)]
 pub(super) struct Calls {
     sends: Option<Range<usize>>,
@@ -165,7 +165,7 @@ impl Calls {
     }
 }
 
-/// Whether a request carries something.
+/// Returns `true` if a request carries something.
 fn carries(callee: &str, arguments: &[String]) -> bool {
     match callee {
         "urlopen(" => arguments.len() > 1,
@@ -180,13 +180,13 @@ fn carries(callee: &str, arguments: &[String]) -> bool {
     }
 }
 
-/// Whether an argument puts a text together from pieces or numbers, so that its words do not stand in the code.
+/// Returns `true` if an argument puts a text together from pieces or numbers, so that its words do not stand in the code.
 fn is_built(argument: &str) -> bool {
     SIGNS.iter().any(|sign| argument.contains(sign)) || fills_in_literals(argument)
 }
 
-/// Whether a text is filled with words that stand in the code as well, so that they could have been written at once:
-/// `'{} -rf'.format('rm')`.
+/// Returns `true` if a text is filled with words that stand in the code as well, so that they could have been written at
+/// once: `'{} -rf'.format('rm')`.
 fn fills_in_literals(argument: &str) -> bool {
     const QUOTES: &[char] = &['\'', '"'];
     [".format(", " % (", " % "].iter().any(|sign| {

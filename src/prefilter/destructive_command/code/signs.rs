@@ -1,4 +1,4 @@
-//! What code of other languages gives away as a whole, whatever the constants are.
+//! The signs of danger in code of other languages as a whole, whatever the constants are.
 
 use crate::prefilter::RuleError;
 use crate::prefilter::destructive_command::patterns::{Combinations, Patterns};
@@ -16,7 +16,7 @@ static PATTERNS: CompiledIn<Patterns, RuleError> = CompiledIn::new(|| {
 });
 
 expressions! {
-    /// What is fetched into a variable that is run afterwards.
+    /// Text fetched into a variable that is run afterwards.
     static FETCHED = r"(?m)^[ \t]*(?:const |let |var )?(\w{1,40})\s*=\s*[^\n]*(?:requests\.get|urlopen|httpx\.get|await fetch)\(";
 }
 

@@ -1,4 +1,4 @@
-//! What expressions of other languages are worth, as far as literals and names that literals are assigned to tell.
+//! The values of expressions of other languages, as far as literals and names that literals are assigned to tell.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -127,7 +127,7 @@ pub(super) fn arguments(text: &str, from: usize) -> Vec<String> {
     split_arguments(head(rest, MAX_ARGUMENTS))
 }
 
-/// What commas part, up to a bracket that closes what is around it.
+/// Splits arguments at their commas, up to a bracket that closes what is around them.
 fn split_arguments(inside: &str) -> Vec<String> {
     let mut parts = Vec::new();
     let mut current = String::new();
@@ -161,7 +161,7 @@ fn split_arguments(inside: &str) -> Vec<String> {
     parts
 }
 
-/// Which bytes of a text stand in strings or comments.
+/// The bytes of a text that stand in strings or comments.
 pub(super) struct Mask {
     texts: Vec<Range<usize>>,
 }

@@ -1,4 +1,4 @@
-//! What calls do to whole disks and pools of them.
+//! The effects of calls on whole disks and pools of them.
 
 use crate::prefilter::destructive_command::{Danger, Dangers};
 use crate::prefilter::locations::Location;

@@ -1,4 +1,4 @@
-//! What calls open to everybody: permissions and owners of files.
+//! Files that calls open to everyone: permissions and owners.
 
 use crate::prefilter::destructive_command::{Danger, Dangers};
 use crate::prefilter::locations::{Breadth, Location};

@@ -1,4 +1,4 @@
-//! What calls give to hosts besides files: keys that belong to another host, and all files of a machine.
+//! Other things that calls give to hosts besides files: keys that belong to another host, and all files of a machine.
 
 use crate::prefilter::locations::Location;
 use crate::shell::Call;
@@ -15,7 +15,7 @@ const KEYS_OF_HOSTS: &[(&str, &[&str])] = &[
     ("DATABASE_URL", &["\0"]),
 ];
 
-/// Whether a request carries a key in a variable to a named host that is neither its own nor a local one.
+/// Returns `true` if a request carries a key in a variable to a named host that is neither its own nor a local one.
 pub(super) fn sends_foreign_key(call: &Call) -> bool {
     if !matches!(call.program.as_str(), "curl" | "wget") {
         return false;
@@ -41,7 +41,7 @@ pub(super) fn sends_foreign_key(call: &Call) -> bool {
         })
 }
 
-/// Whether a call starts a file server over the whole system or somebody's home.
+/// Returns `true` if a call starts a file server over the whole system or a user's home.
 pub(super) fn serves_everything(call: &Call) -> bool {
     let has = |word: &str| call.has(word);
     let (serves, named) = match call.program.as_str() {

@@ -1,4 +1,4 @@
-//! What a path, or what a call prints, carries of somebody's data.
+//! The data that a path, or the output of a call, carries.
 
 use crate::prefilter::destructive_command::commands::shows_secrets;
 use crate::prefilter::destructive_command::secrets::sought;
@@ -6,14 +6,14 @@ use crate::prefilter::locations::Location;
 use crate::shell::programs::{self, Role};
 use crate::shell::{Call, Stdin};
 
-/// What a text shows of somebody's data before it leaves.
+/// The data that a text shows before it leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Payload {
     /// A file of the user's choice.
     File,
-    /// What a command prints.
+    /// The output of a command.
     Output,
-    /// Files of the system, or everything somebody has.
+    /// Files of the system, or everything that a user has.
     System,
     /// Keys, passwords, environments.
     Secret,

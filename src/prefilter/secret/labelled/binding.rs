@@ -1,8 +1,8 @@
-//! What ties a value to its name: signs, quotation marks, words of a sentence.
+//! The ties of a value to its name: signs, quotation marks, words of a sentence.
 
 use crate::model::head;
 
-/// How a value is tied to its name.
+/// The tie of a value to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Binding {
     /// `name = value`, `"name": "value"`, `--name value`, `<name>value<`.
@@ -20,7 +20,7 @@ const SAYING: [&str; 16] = [
 /// The same where words are not set apart.
 const UNSPACED: [&str; 7] = ["：", "是", "は", "는 ", "은 ", "هي ", "היא "];
 
-/// What stands between a name and its value: how many bytes, and how it ties them.
+/// Reads what stands between a name and its value: the number of bytes, and the tie.
 pub(super) fn binding(rest: &str, flag: bool, opening: Option<u8>) -> Option<(usize, Binding)> {
     let mut at = 0;
     let next = |at: usize| rest.as_bytes().get(at).copied();
@@ -102,7 +102,7 @@ pub(super) fn binding(rest: &str, flag: bool, opening: Option<u8>) -> Option<(us
     Some((at, Binding::Assigned))
 }
 
-/// The row of a table before a name: a sign or a blank.
+/// Returns `true` if a name stands in the row of a table: a sign or a blank opens it.
 fn is_row(opening: Option<u8>) -> bool {
     opening.is_none_or(|b| matches!(b, b' ' | b'|' | b'\n' | b'`' | b'*'))
 }
@@ -156,7 +156,7 @@ fn said_of(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a word can hardly be anything but a password: letters of both cases, digits, and a sign or much of it.
+/// Returns `true` if a word can hardly be anything but a password: letters of both cases, digits, and a sign or much of it.
 fn is_strong(text: &str) -> bool {
     let word = text
         .split(|c: char| c.is_whitespace() || matches!(c, ',' | '"' | '(' | ')'))

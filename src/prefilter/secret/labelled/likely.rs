@@ -1,4 +1,4 @@
-//! How likely a value is the secret that its name promises, and what shows that it is none.
+//! The likelihood that a value is the secret that its name promises, and the signs that it is none.
 
 use super::binding::Binding;
 use crate::model::Confidence;
@@ -6,7 +6,7 @@ use crate::prefilter::secret::check::{self, Opinion};
 use crate::prefilter::secret::names::Label;
 use crate::prefilter::secret::value;
 
-/// How sure it is that a value is the secret its name promises; `None`: it is not.
+/// Returns the confidence that a value is the secret its name promises; `None`: it is not.
 pub(super) fn judged(text: &str, label: Label, binding: Binding, quoted: bool) -> Option<Confidence> {
     if text.is_empty() || value::is_reference(text) || value::is_placeholder(text.as_bytes()) {
         return None;
@@ -45,7 +45,7 @@ pub(super) fn judged(text: &str, label: Label, binding: Binding, quoted: bool) -
     }
 }
 
-/// A bare word that is code rather than a literal: `user.password`, `getToken`, `nil`.
+/// Returns `true` for a bare word that is code rather than a literal: `user.password`, `getToken`, `nil`.
 fn is_expression(text: &str) -> bool {
     let plain = text
         .bytes()
@@ -71,7 +71,7 @@ fn is_expression(text: &str) -> bool {
     plain && !value::is_irregular(text) || member || starts_as_member
 }
 
-/// `password_confirmation`, `new-password`: small letters about a password.
+/// Returns `true` for `password_confirmation`, `new-password`: small letters about a password.
 fn is_name_of_a_field(text: &str) -> bool {
     text.bytes()
         .all(|b| b.is_ascii_lowercase() || matches!(b, b'_' | b'-' | b'.'))
@@ -80,12 +80,12 @@ fn is_name_of_a_field(text: &str) -> bool {
             .any(|word| text.contains(word))
 }
 
-/// Several words of a sentence.
+/// Returns `true` for several words of a sentence.
 fn is_prose(text: &str) -> bool {
     text.split_whitespace().count() > 4
 }
 
-/// A path, a URL, an address, a date, a version: irregular, but no secret by its form.
+/// Returns `true` for a path, a URL, an address, a date, a version: irregular, but no secret by its form.
 fn is_structured(text: &str) -> bool {
     text.starts_with(['/', '.', '~'])
         || text.matches('/').count() > 3

@@ -1,4 +1,4 @@
-//! Where a value begins and ends, without its quotation marks; also behind an expression that looks it up elsewhere.
+//! The beginning and the end of a value, without its quotation marks; also behind an expression that looks it up elsewhere.
 
 use crate::prefilter::words::secret_labelled_literal::BEFORE;
 use std::ops::Range;
@@ -67,7 +67,7 @@ pub(super) fn literal(text: &str, from: usize, query: bool) -> Option<(Range<usi
 pub(super) fn fallback(text: &str, from: usize) -> Option<Range<usize>> {
     /// Bytes of an expression.
     const REACH: usize = 240;
-    /// What looks a value up, with a second argument for when there is none.
+    /// Signs of an expression that looks a value up, with a second argument for when there is none.
     const LOOKS_UP: &[&str] = &["env", "ENV", "get(", "fetch(", "config(", "getProperty("];
     let rest = text.get(from..text.floor_char_boundary(text.len().min(from + REACH)))?;
     let line = rest.split('\n').next()?;

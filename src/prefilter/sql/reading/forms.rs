@@ -1,4 +1,4 @@
-//! What statements do by their words and their form: data in `rules/sql_forms.toml`.
+//! The effects of statements by their words and their form: data in `rules/sql_forms.toml`.
 //!
 //! It is handed a text without comments and literals, in lower case.
 
@@ -14,13 +14,13 @@ use crate::text::expression::Expression;
 
 const FILE: &str = "sql_forms.toml";
 
-/// When a form counts.
+/// The condition under which a form counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum When {
     #[default]
     Always,
-    /// Where no parser takes the text: what it takes it knows better.
+    /// Only where no parser takes the text: of a text that it takes it knows better.
     Unparsed,
 }
 
@@ -36,13 +36,13 @@ struct Data {
     does: String,
     #[serde(default)]
     when: When,
-    /// Whether nothing about a statement of this form is in doubt.
+    /// True if nothing about a statement of this form is in doubt.
     #[serde(default)]
     certain: bool,
-    /// Of each list the statement holds at least one.
+    /// Lists of words; the statement holds at least one of each.
     #[serde(default)]
     holds: Vec<Vec<String>>,
-    /// What the whole of it fits; the group `table` is what it is done to, and what `same` names is written alike.
+    /// An expression that the whole of it fits; the group `table` is the table affected, and the groups that `same` names are written alike.
     fits: Option<String>,
     #[serde(default)]
     unless: Vec<String>,
@@ -112,7 +112,7 @@ impl Form {
         }
     }
 
-    /// What a statement of this form does; less, where what it is done to is disposable.
+    /// Returns the effect of a statement of this form; less, where its table is disposable.
     fn seen_in(&self, statement: &str) -> Option<Trait> {
         let holds_one = |words: &Vec<String>| words.iter().any(|word| statement.contains(word.as_str()));
         let is_other = || {

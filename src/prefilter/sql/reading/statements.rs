@@ -95,7 +95,7 @@ struct Walker<'a> {
 }
 
 impl Walker<'_> {
-    /// What it means to drop or empty all of these.
+    /// Returns the trait of dropping or emptying all of these.
     fn dropped<'a>(&self, names: impl IntoIterator<Item = &'a ObjectName>) -> Trait {
         let is_minor = |name: &ObjectName| {
             let name = name.to_string();
@@ -107,7 +107,7 @@ impl Walker<'_> {
         }
     }
 
-    /// What it means to write to every row of these.
+    /// Returns the trait of writing to every row of these.
     fn written(&self, tables: &[TableWithJoins]) -> Trait {
         let name = |table: &TableWithJoins| match &table.relation {
             TableFactor::Table { name, .. } => Some(name.clone()),
@@ -219,7 +219,7 @@ impl Visitor for Walker<'_> {
     }
 }
 
-/// Whether a limit leaves rows as they are: a great number is none.
+/// Returns `true` if a limit leaves rows as they are: a great number is none.
 fn narrows(limit: Option<&Expr>) -> bool {
     const MANY: u64 = 100_000;
     match limit {
@@ -232,7 +232,7 @@ fn narrows(limit: Option<&Expr>) -> bool {
     }
 }
 
-/// A condition that holds for every row; only as deep as a person would write it.
+/// Returns `true` for a condition that holds for every row; only as deep as a person would write it.
 fn is_always_true(expression: &Expr) -> bool {
     let mut open = vec![expression];
     let mut turns = 0;
@@ -298,7 +298,7 @@ fn is_tautology(expression: &Expr) -> bool {
     }
 }
 
-/// Whether it is the name by which rows are told apart.
+/// Returns `true` if it is the name by which rows are told apart.
 fn is_row_key(expression: &Expr) -> bool {
     let name = match expression {
         Expr::Identifier(name) => name,
