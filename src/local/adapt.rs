@@ -13,21 +13,21 @@ use super::voice::StepRole;
 const EPOCHS: usize = 6;
 /// The first step of a weight.
 const RATE: f32 = 0.05;
-/// How fast moves fade.
+/// The rate at which moves fade.
 const FADING: f32 = 1e-4;
 
 /// A step to adapt by.
 #[derive(Clone, Copy, Debug)]
 pub struct Lesson<'a> {
-    /// What is seen of it.
+    /// Its features.
     pub slots: &'a Slots,
-    /// Whether it must not pass.
+    /// True if it must not pass.
     pub harmful: bool,
-    /// What it counts.
+    /// Its weight.
     pub weight: f32,
 }
 
-/// A model in adaptation: by how much each weight has moved.
+/// A model in adaptation: the amount by which each weight has moved.
 #[derive(Clone, Debug)]
 pub struct Adaptation<'m> {
     base: &'m Model,

@@ -91,7 +91,7 @@ impl Card<'_> {
         }
     }
 
-    /// Whether a step comes from a source that others made: one with a licence that is not our own.
+    /// Returns `true` if a step comes from a source that others made: one with a licence that is not our own.
     fn is_by_others(&self, held: &HeldOut) -> bool {
         self.licences.get(&held.source).is_some_and(|licence| licence != "own")
     }

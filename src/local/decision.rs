@@ -6,7 +6,7 @@ use crate::model::named_enum;
 use crate::policy::Thresholds;
 
 named_enum! {
-    /// What the scorer makes of a step.
+    /// The scorer's decision about a step.
     ScorerDecision {
         /// Plainly harmless.
         Allow = "allow",
@@ -18,7 +18,7 @@ named_enum! {
 }
 
 impl ScorerDecision {
-    /// Of a step of this probability of harm.
+    /// Decides on a step of this probability of harm.
     pub fn of(probability: f64, thresholds: Thresholds, head: Head, may_allow: MayAllow) -> Self {
         let allow_below = thresholds.allow_below.unwrap_or(head.allow_below);
         let deny_above = thresholds.deny_above.unwrap_or(head.deny_above);

@@ -1,14 +1,14 @@
-//! A delta: by how much the weights of an organisation's model differ from those of the model that it was adapted from.
+//! A delta: the amounts by which the weights of an organisation's model differ from those of the model that it was adapted from.
 //!
 //! The weights of the base are shared; a delta holds two bytes for each weight that moved, and a table of 16 KiB to find it. At most
 //! [`MAX_MOVED`] weights move, each by at most [`MAX_MOVE`]: so 1,000 organisations take under 200 MiB.
 
 /// Weights that move at most: of more, those that move least stay where they are.
 pub(super) const MAX_MOVED: usize = 65_536;
-/// By how much a weight moves at most.
+/// The most by which a weight moves.
 pub const MAX_MOVE: f32 = 1.0;
 
-/// What one step of a move is worth.
+/// The size of one step of a move.
 const SCALE: f32 = MAX_MOVE / 127.0;
 /// Places of a page: what the low byte of a place tells apart.
 const PAGE_BITS: u32 = 8;
@@ -16,7 +16,7 @@ const PAGE_BITS: u32 = 8;
 /// Moves of weights, by their places.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Delta {
-    /// Where each page begins.
+    /// The beginnings of the pages.
     starts: Vec<u32>,
     /// The low bytes of the places, in order.
     low: Vec<u8>,
@@ -45,7 +45,7 @@ impl Delta {
         delta
     }
 
-    /// By how much the weight at this place moved.
+    /// Returns the amount by which the weight at this place moved.
     #[inline]
     pub(super) fn at(&self, place: usize) -> f32 {
         let page = place >> PAGE_BITS;
@@ -59,12 +59,12 @@ impl Delta {
         by.map_or(0.0, |by| f32::from(*by) * SCALE)
     }
 
-    /// How many weights moved.
+    /// Returns the number of weights that moved.
     pub fn len(&self) -> usize {
         self.moves.len()
     }
 
-    /// Whether none moved.
+    /// Returns `true` if no weight moved.
     pub fn is_empty(&self) -> bool {
         self.moves.is_empty()
     }
@@ -78,7 +78,7 @@ impl Delta {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) made, for a table of so many weights. `None` where it is something else.
+    /// Reads the output of [`to_bytes`](Self::to_bytes), for a table of so many weights. `None` where it is something else.
     pub fn parse(bytes: &[u8], weights: usize) -> Option<Self> {
         let (starts, rest) = bytes.split_at_checked(((weights >> PAGE_BITS) + 1) * 4)?;
         let (starts, _) = starts.as_chunks::<4>();

@@ -31,37 +31,37 @@ macro_rules! figures {
 figures! {
     /// Words of the step, as a logarithm.
     Length = "length of the step",
-    /// Of the telling words of what decides, the share that the user said.
+    /// The share of the telling words of the deciding texts that the user said.
     Asked = "words that the user said",
-    /// That the agent's instructions hold.
+    /// The share that the agent's instructions hold.
     Instructed = "words of the agent's instructions",
-    /// That were read before, and the user did not say.
+    /// The share that was read before, and that the user did not say.
     Read = "words that were only read before",
-    /// That the agent used before.
+    /// The share that the agent used before.
     Done = "words that the agent used before",
-    /// That nobody said.
+    /// The share that no one said before.
     New = "words that nobody said before",
     /// Values (ids, addresses, numbers) that the user named.
     ValuesAsked = "values that the user named",
     /// Values that were only read.
     ValuesRead = "values that were only read before",
-    /// Values that nobody named.
+    /// Values that no one named.
     ValuesNew = "values that nobody named",
-    /// How much of a call stands in an instruction of nobody's.
+    /// The share of a call that stands in an instruction without authority.
     Obeys = "words of an instruction without authority",
-    /// How much of a call stands in a plain request of a text.
+    /// The share of a call that stands in a plain request of a text.
     Serves = "words of a request in a text that was read",
-    /// What the findings add up to.
+    /// The sum of the findings.
     Findings = "what the findings add up to",
     /// Steps since the user spoke.
     Since = "steps since the user spoke",
     /// Denied steps before.
     Denied = "steps that were denied before",
-    /// What was seen before in texts from outside.
+    /// Findings before in texts from outside.
     SeenBefore = "what was seen in earlier texts",
     /// Sentences that begin with a word for doing something, where they are densest.
     Orders = "sentences that order something",
-    /// How often the reader is addressed, where it is most often.
+    /// The frequency with which the reader is addressed, where it is highest.
     Addressed = "how often the reader is addressed",
     /// Words that are codes or numbers.
     Codes = "numbers and ids",
@@ -71,34 +71,34 @@ figures! {
     ToolUsed = "earlier calls of the tool",
 }
 
-/// What the scorer sees of a step.
+/// The features of a step that the scorer sees.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Features {
-    /// What part the step plays: an index into `StepRole::ALL`.
+    /// The role of the step: an index into `StepRole::ALL`.
     pub(super) part: usize,
     /// The figures, in order.
     pub(super) figures: Vec<f32>,
-    /// Of the step as a whole.
+    /// The features of the step as a whole.
     pub(super) step: Vec<Named>,
-    /// Of its words as a whole; they can only speak for harm.
+    /// The features of its words as a whole; they can only speak for harm.
     pub(super) harm_only: Vec<Named>,
 }
 
-/// A feature of the step as a whole, with what it is called when a verdict is explained.
+/// A feature of the step as a whole, with its name for the explanation of a verdict.
 #[derive(Clone, Debug)]
 pub(super) struct Named {
     pub(super) id: Id,
     pub(super) name: Name,
 }
 
-/// What a feature of a step is called.
+/// The name of a feature of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Name {
     /// A finding, by its place in the list.
     Finding(usize),
     /// A figure, by its place in the list.
     Figure(usize),
-    /// What the step is: its kind, its tool, its place in the session.
+    /// The shape of the step: its kind, its tool, its place in the session.
     Shape,
 }
 
@@ -135,7 +135,7 @@ impl Features {
         self.step.push(Named { id, name });
     }
 
-    /// What kind of step it is.
+    /// Adds the kind of the step.
     fn shape(&mut self, context: &StepContext<'_>) {
         self.add(&["part"], Name::Shape);
         self.add(&["kind", context.step.kind.as_str()], Name::Shape);
@@ -184,7 +184,7 @@ impl Features {
         self.set(Figure::Codes, codes as f32 / (all as f32 + 8.0));
     }
 
-    /// What the call does, with what.
+    /// Adds what the call does, with what.
     fn call(&mut self, context: &StepContext<'_>, policy: &Policy) {
         let Some(call) = &context.step.tool_call else { return };
         let classified = classes_of_call(context.step, call, policy);

@@ -17,7 +17,7 @@ pub(super) static MASKS: LazyLock<Masks> = LazyLock::new(|| Masks::of(&LEXICON))
 pub(super) struct Masks {
     /// Doing something that can do harm.
     pub(super) doing: Concepts,
-    /// Whoever reads a text.
+    /// The reader of a text.
     pub(super) reader: Concepts,
     /// Words that begin an order.
     pub(super) verb: Concepts,
@@ -39,9 +39,9 @@ const DOING: &[&str] = &[
     "danger_do",
 ];
 
-/// Those of [`Masks::reader`].
+/// The names of the concepts of [`Masks::reader`].
 const READER: &[&str] = &["you", "agent"];
-/// That of [`Masks::verb`].
+/// The name of the concept of [`Masks::verb`].
 const VERB: &[&str] = &["verb"];
 /// That of [`Masks::courtesy`].
 const COURTESY: &[&str] = &["courtesy"];
@@ -79,7 +79,7 @@ pub(super) struct Lexicon {
     names: Vec<&'static str>,
     phrases: HashMap<u32, Entry, foldhash::fast::FixedState>,
     stems: HashMap<u32, Concepts, foldhash::fast::FixedState>,
-    /// Which hashes may be stems: most beginnings of words are none.
+    /// The hashes that may be stems: most beginnings of words are none.
     maybe: Vec<u64>,
     /// The longest stem, in bytes.
     longest_stem: usize,
@@ -88,7 +88,7 @@ pub(super) struct Lexicon {
 #[derive(Clone, Copy, Debug, Default)]
 struct Entry {
     concepts: Concepts,
-    /// Whether a longer phrase begins so.
+    /// True if a longer phrase begins so.
     goes_on: bool,
 }
 
@@ -140,7 +140,7 @@ impl Lexicon {
         }
     }
 
-    /// What is known of the first of these words of a text, and of the phrases that begin with it.
+    /// Looks up the first of these words of a text, and the phrases that begin with it.
     pub(super) fn at(&self, text: &str, words: &[Word]) -> WordEntry {
         let Some(first) = words.first() else {
             return WordEntry::default();
@@ -187,12 +187,12 @@ impl Lexicon {
     }
 }
 
-/// What is known of a word.
+/// The entry of a word.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct WordEntry {
     /// The hash of its first [`BEGINNING`] bytes where it is longer, else of all of it.
     pub(super) beginning: u32,
-    /// What it stands for.
+    /// The concepts that it stands for.
     pub(super) concepts: Concepts,
 }
 

@@ -1,21 +1,21 @@
-//! Whether a scorer may allow a step at all: never what was not read whole, what calls a tool that the policy calls dangerous,
-//! what a rule over the session marked, or in which something grave was seen. What the policy denies never comes here.
+//! The test for steps that a scorer may allow at all: none that was not read whole, calls a tool that the policy calls
+//! dangerous, was marked by a rule over the session, or has a grave finding. Steps that the policy denies never come here.
 
 use crate::model::{Confidence, Coverage, Finding, Form, Place, ReasonCode, Severity, Step, ToolClass};
 use crate::policy::Policy;
 
-/// Whether a step may be allowed by a scorer at all.
+/// The permission for a scorer to allow a step at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MayAllow {
     /// It may.
     #[default]
     Yes,
-    /// It may not: something was not read, or somebody else has to look.
+    /// It may not: something was not read, or a judge or a person has to look.
     No,
 }
 
 impl MayAllow {
-    /// Of a step, as it was screened.
+    /// Returns the permission for a step, as it was screened.
     pub fn of(step: &Step, findings: &[Finding], coverage: &Coverage, policy: &Policy) -> Self {
         let unread = coverage.cut_bytes > 0
             || !coverage.cut.is_empty()
@@ -32,7 +32,7 @@ impl MayAllow {
     }
 }
 
-/// Whether a finding keeps a step from being allowed by a scorer.
+/// Returns `true` if a finding keeps a step from being allowed by a scorer.
 fn bars(finding: &Finding) -> bool {
     let over_session = finding.rule.starts_with("session.") && finding.severity >= Severity::Low;
     let unread =
@@ -42,7 +42,7 @@ fn bars(finding: &Finding) -> bool {
     over_session || unread || own || grave
 }
 
-/// Whether the policy itself says that the tool does something that cannot be taken back.
+/// Returns `true` if the policy itself says that the tool does something that cannot be taken back.
 fn is_dangerous(step: &Step, policy: &Policy) -> bool {
     const DANGEROUS: &[ToolClass] = &[
         ToolClass::Executes,

@@ -1,4 +1,4 @@
-//! Measures: what held-out scores are worth.
+//! Measures: the worth of held-out scores.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::may_allow::MayAllow;
 use super::model::Head;
 use super::train::HeldOut;
 
-/// What a set of held-out scores is worth.
+/// The worth of a set of held-out scores.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measures {
     /// Honest steps.
@@ -27,7 +27,7 @@ pub struct Measures {
     pub settled_at_2: Option<f64>,
 }
 
-/// What the thresholds of a model do to one set of steps.
+/// The effect of a model's thresholds on one set of steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
     /// Honest steps.
@@ -65,7 +65,7 @@ impl Measures {
         self.auc.map_or("-".to_owned(), |auc| format!("{auc:.3}{few}"))
     }
 
-    /// Of held-out steps with their probabilities.
+    /// Measures held-out steps with their probabilities.
     pub fn of(held: &[HeldOut], probabilities: &[f64]) -> Self {
         let mut attacks: Vec<f64> = Vec::new();
         let mut honest: Vec<f64> = Vec::new();
@@ -108,7 +108,7 @@ impl Measures {
 }
 
 impl Settled {
-    /// What the heads' thresholds do to these steps.
+    /// Counts the effect of the heads' thresholds on these steps.
     pub fn of<'h>(held: impl Iterator<Item = &'h HeldOut>, heads: &[Head]) -> Self {
         let mut counts = Self::default();
         for held in held {

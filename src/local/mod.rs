@@ -1,4 +1,4 @@
-//! The local judge's trained scorer: how likely a step does harm, in microseconds, with what moved it most.
+//! The local judge's trained scorer: the likelihood that a step does harm, in microseconds, with what moved it most.
 //!
 //! ```text
 //! step, session, findings ──▶ StepContext ──▶ Features, windows ──▶ Model ──▶ Score ──▶ ScorerDecision
@@ -13,9 +13,9 @@
 //!   counts, so that one sentence in ten pages is enough; words can speak for harm, never against it. What one feature
 //!   counts depends on how many there are beside it, within bounds (`shares.rs`).
 //! - **ScorerDecision** (`decision.rs`, `may_allow.rs`): allow, deny or unsure, by the thresholds of the policy, or of the model.
-//! - **Adapting** (`slots.rs`, `adapt.rs`, `delta.rs`): a model of one organisation is the built-in one and by how much some weights moved.
+//! - **Adapting** (`slots.rs`, `adapt.rs`, `delta.rs`): a model of one organisation is the built-in one and the moves of some weights.
 //!
-//! It knows no wire, no prompt and no prefilter; whoever calls it takes the disguise off texts ([`Deobfuscate`]).
+//! It knows no wire, no prompt and no prefilter; the caller takes the disguise off texts ([`Deobfuscate`]).
 
 mod adapt;
 mod card;
@@ -71,20 +71,20 @@ pub use vocabulary_builder::VocabularyBuilder;
 pub use voice::{StepRole, Voice};
 
 named_enum! {
-    /// What an organisation makes of the scorer.
+    /// The use that an organisation makes of the scorer.
     #[derive(Default)]
     Mode {
         /// It settles what it is sure of.
         #[default]
         On = "on",
-        /// What it would settle is recorded, and not applied.
+        /// Its decisions are recorded, and not applied.
         Shadow = "shadow",
         /// It is not asked.
         Off = "off",
     }
 }
 
-/// Which model scores, and how often a judge is asked all the same.
+/// The model that scores, and the share of steps for which a judge is asked all the same.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// A model file; `None`: the model that is compiled in.

@@ -13,7 +13,7 @@ use super::vocabulary::{self, Vocabulary};
 use super::voice::StepRole;
 use super::words;
 
-/// What a model file begins with.
+/// The first bytes of a model file.
 const MAGIC: &[u8; 8] = b"AOSLOCAL";
 /// The format, which also stands for how features are made.
 pub(super) const FORMAT: u32 = 5;
@@ -25,7 +25,7 @@ const MAX_HEADER: usize = 256 * 1024;
 /// The model that is compiled in.
 const BUILT_IN: &[u8] = include_bytes!("default.model");
 
-/// Why a model cannot be used.
+/// The reason why a model cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// The file cannot be read.
@@ -33,7 +33,7 @@ pub enum ModelError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the system said.
+        /// The message of the system.
         why: String,
     },
     /// It is no model, or one of another version.
@@ -41,12 +41,12 @@ pub enum ModelError {
     Malformed {
         /// The file.
         file: String,
-        /// What was found.
+        /// The problem that was found.
         why: String,
     },
 }
 
-/// From a score to a probability, and what is made of it, for steps of one part.
+/// The conversion of a score to a probability, and its thresholds, for steps of one part.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
@@ -60,7 +60,7 @@ pub struct Head {
     pub deny_above: f64,
 }
 
-/// What a model says of itself.
+/// A model's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
@@ -70,15 +70,15 @@ pub struct Header {
     pub concepts: u32,
     /// Weights: two to the power of this.
     pub bits: u32,
-    /// What one step of a weight is worth.
+    /// The size of one step of a weight.
     pub scale: f32,
-    /// What a feature of the step as a whole counts among a usual number of them (`shares.rs`).
+    /// The weight of a feature of the step as a whole among a usual number of them (`shares.rs`).
     pub step_share: f32,
-    /// What a feature of a window counts among a usual number of them.
+    /// The weight of a feature of a window among a usual number of them.
     pub window_share: f32,
     /// One head for each part: asks, says, acts, reads.
     pub heads: Vec<Head>,
-    /// What it was trained on: source, steps, attacks.
+    /// Its training data: source, steps, attacks.
     pub sources: Vec<(String, usize, usize)>,
     /// The seed.
     pub seed: u64,
@@ -93,7 +93,7 @@ pub struct Model {
     pub(super) header: Header,
     pub(super) weights: Arc<[i8]>,
     pub(super) vocabulary: Arc<Vocabulary>,
-    /// By how much the weights moved, where the model was adapted to an organisation.
+    /// The amounts by which the weights moved, where the model was adapted to an organisation.
     delta: Option<Arc<Delta>>,
     version: String,
 }
@@ -162,7 +162,7 @@ impl Model {
         &self.version
     }
 
-    /// What it says of itself.
+    /// Returns its description of itself.
     pub fn header(&self) -> &Header {
         &self.header
     }
@@ -172,7 +172,7 @@ impl Model {
         &self.vocabulary
     }
 
-    /// How many weights it has.
+    /// Returns the number of its weights.
     pub fn size(&self) -> usize {
         self.weights.len()
     }
@@ -213,7 +213,7 @@ impl Model {
     }
 }
 
-/// Where the weight of a feature stands.
+/// Returns the place of the weight of a feature.
 #[inline]
 pub(super) const fn slot(id: u32, bits: u32) -> usize {
     (id.wrapping_mul(0x9e37_79b1) >> (32 - bits)) as usize

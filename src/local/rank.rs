@@ -1,4 +1,4 @@
-//! Which windows of a long text look most like an attack, for whoever has to choose among them.
+//! The ranking of the windows of a long text by how much they look like an attack, for callers that have to choose among them.
 
 use super::model::Model;
 use super::step_context::tokens;
@@ -7,7 +7,7 @@ use super::words;
 use crate::model::Origin;
 
 impl Model {
-    /// How much a piece of a text by this writer speaks for harm, by its words alone; 0 where it speaks for nothing.
+    /// Returns how much a piece of a text by this writer speaks for harm, by its words alone; 0 where it speaks for nothing.
     pub fn rank(&self, origin: Origin, text: &str) -> f32 {
         let Some(voice) = Voice::of(origin) else { return 0.0 };
         let mut read = Vec::new();

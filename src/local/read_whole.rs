@@ -1,4 +1,4 @@
-//! Whether a step was read whole: in words that the model knows, with nothing beside them that speaks.
+//! The test that a step was read whole: in words that the model knows, with nothing beside them that speaks.
 //!
 //! A low score says that nothing harmful was read, not that nothing harmful is there. So a step whose score is low enough to
 //! be allowed is looked at once more:
@@ -23,7 +23,7 @@ use super::words::{self, ReadTo, Shape};
 use crate::model::Step;
 
 named_enum! {
-    /// Why a step was not read whole.
+    /// The reason why a step was not read whole.
     Unread {
         /// It has more words, or more texts hidden in one, than are read.
         Bound = "bound",
@@ -74,7 +74,7 @@ const UNREAD_SHARE: usize = 4;
 const SYMBOLS: usize = 24;
 
 impl StepContext<'_> {
-    /// Why the words of the step were not read whole, apart from its surroundings; some reasons may not count.
+    /// Returns why the words of the step were not read whole, apart from its surroundings; some reasons may not count.
     pub(super) fn unread(&self, counts: &dyn Fn(&Unread) -> bool) -> Option<Unread> {
         if self.read_to == ReadTo::Bound {
             return Some(Unread::Bound);
@@ -115,7 +115,7 @@ fn orders(words: &[Token]) -> bool {
     })
 }
 
-/// Returns `true` if numbers in a row are the codes of a text of which at least half is letters.
+/// Returns `true` if numbers in a row are the codes of letters.
 fn spells(step: &Step) -> bool {
     step.data.iter().any(|data| {
         let (mut row, mut letters) = (0, 0);
@@ -134,7 +134,7 @@ fn spells(step: &Step) -> bool {
     })
 }
 
-/// Whether too many words near each other are unknown, or one is a long run.
+/// Returns the reason if too many words near each other are unknown, or one is a long run.
 fn unknown_words(passage: &Passage) -> Option<Unread> {
     let mut plain = Near::default();
     let mut technical = Near::default();
@@ -159,7 +159,7 @@ fn unknown_words(passage: &Passage) -> Option<Unread> {
     (strange > 1 && strange * FEW > words).then_some(Unread::Words)
 }
 
-/// Whether a large share of a text is unknown words, or tokens that are no ids, wherever they stand.
+/// Returns `true` if a large share of a text is unknown words, or tokens that are no ids, wherever they stand.
 fn is_read_in_part(text: &str, words: &[Token]) -> bool {
     let (mut read, mut unread) = (0, 0);
     for word in words {
@@ -177,7 +177,7 @@ fn is_read_in_part(text: &str, words: &[Token]) -> bool {
     unread >= MIN_UNREAD && unread * UNREAD_SHARE > read + unread
 }
 
-/// Whether a word is a single letter, as in words that are written letter by letter; `a` and `I` are words.
+/// Returns `true` if a word is a single letter, as in words that are written letter by letter; `a` and `I` are words.
 fn is_letter(word: &Token) -> bool {
     word.length() == 1 && ![words::hash("a"), words::hash("i")].contains(&word.hash)
 }
@@ -187,14 +187,14 @@ fn is_letter(word: &Token) -> bool {
 struct Near(u32);
 
 impl Near {
-    /// Adds a word. How many of the last ones are unknown.
+    /// Adds a word, and returns how many of the last ones are unknown.
     fn add(&mut self, unknown: bool) -> usize {
         self.0 = (self.0 << 1 | u32::from(unknown)) & ((1 << NEAR) - 1);
         self.0.count_ones() as usize
     }
 }
 
-/// Whether signs stand where words would.
+/// Returns the reason if signs stand where words would.
 fn signs(text: &str) -> Option<Unread> {
     let mut row = 0;
     for piece in text.split_whitespace() {
@@ -211,13 +211,13 @@ fn signs(text: &str) -> Option<Unread> {
     (alternate || (!text.is_ascii() && symbols() >= SYMBOLS)).then_some(Unread::Signs)
 }
 
-/// Whether a line rules off columns or paragraphs: `|---|:---|`, `=====`.
+/// Returns `true` if a line rules off columns or paragraphs: `|---|:---|`, `=====`.
 fn is_ruled(line: &str) -> bool {
     let mut rules = line.split(['|', ':', '+', ' ', '\t']).filter(|rule| !rule.is_empty());
     rules.all(|rule| rule.len() > 1 && (rule.bytes().all(|byte| byte == b'-') || rule.bytes().all(|byte| byte == b'=')))
 }
 
-/// Whether signs follow one another as letters do, with or without blanks between them.
+/// Returns `true` if signs follow one another as letters do, with or without blanks between them.
 fn alternates(line: &str) -> bool {
     let (mut rows, mut last) = (0, None);
     for c in line.chars().filter(|c| !c.is_whitespace()) {
@@ -233,7 +233,7 @@ fn alternates(line: &str) -> bool {
     false
 }
 
-/// Pictures, Braille, letters in circles, private characters: what a reader may take for letters and no word is made of.
+/// Returns `true` for pictures, Braille, letters in circles and private characters: a reader may take them for letters, and no word is made of them.
 fn is_symbol(c: char) -> bool {
     matches!(u32::from(c), 0x2460..=0x24ff | 0x2600..=0x28ff | 0xe000..=0xf8ff | 0x1_f000..=0x1_faff | 0xf_0000..)
 }
@@ -251,7 +251,7 @@ static TECHNICAL: LazyLock<(HashSet<u32>, HashSet<u32>)> = LazyLock::new(|| {
     file.map_or_else(Default::default, |file| (set(&file.domains), set(&file.programs)))
 });
 
-/// Whether a text holds an address or a piece of a command.
+/// Returns the reason if a text holds an address or a piece of a command.
 fn technical(text: &str, words: &[Token]) -> Option<Unread> {
     if text.contains("://") || text.contains("www.") {
         return Some(Unread::Address);

@@ -5,7 +5,7 @@ use std::ops::{Range, RangeInclusive};
 use super::hashes::{SEED, step};
 use super::vocabulary::Vocabulary;
 
-/// What a character is, as far as a run can be taken apart before it.
+/// The class of a character, as far as a run can be taken apart before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Small,
@@ -24,7 +24,7 @@ impl Class {
         }
     }
 
-    /// Whether a piece begins with this one.
+    /// Returns `true` if a piece begins with this one.
     pub(super) const fn begins_after(self, last: Class) -> bool {
         matches!(
             (last, self),

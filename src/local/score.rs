@@ -21,7 +21,7 @@ const MAX_WORDS: usize = 4;
 /// Findings and relations that are told of a step.
 const MAX_GROUNDS: usize = 5;
 
-/// What a window of names of members, ids and short texts weighs at least where together they speak for harm.
+/// The least weight at which a window of names of members, ids and short texts together speaks for harm.
 const GRAVE_AROUND: f32 = 1.5;
 /// The same of descriptions and definitions of tools, which an agent brings with every step. They speak of instructions, access and
 /// data in honest steps, too: at 1.5, half of the honest steps of agents with many tools would be questions.
@@ -30,31 +30,31 @@ const GRAVE_DESCRIPTION: f32 = 2.5;
 /// Harmless words that an attacker may put into a window of an attack: a step that would be allowed only because of so many is not.
 const INSERTED: usize = 8;
 
-/// What is scored: a step, with what is known of it.
+/// The subject of scoring: a step, with what is known of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Scored<'a> {
     /// The step.
     pub step: &'a Step,
     /// Its session.
     pub past: &'a SessionSnapshot,
-    /// What was found in it.
+    /// Its findings.
     pub findings: &'a [Finding],
     /// The organisation's policy.
     pub policy: &'a Policy,
 }
 
-/// What a model makes of a step.
+/// The score of a step by a model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Score {
-    /// What part the step plays.
+    /// The role of the step.
     pub part: StepRole,
     /// The probability of harm, 0 to 1.
     pub probability: f64,
-    /// Why the step may not be allowed for so low a probability; looked for only where it is low enough to be allowed.
+    /// The reason why the step may not be allowed for so low a probability; looked for only where it is low enough to be allowed.
     pub unread: Option<Unread>,
     /// The passages that speak most for harm, the gravest first.
     pub passages: Vec<PassageEvidence>,
-    /// Findings and relations to the session that moved the score most, with by how much; below zero: towards harmless.
+    /// Findings and relations to the session that moved the score most, each with the amount; below zero: towards harmless.
     pub grounds: Vec<Attribution>,
 }
 
@@ -65,7 +65,7 @@ pub struct PassageEvidence {
     pub content: ContentId,
     /// Bytes of its text.
     pub span: Range<usize>,
-    /// What it adds to the score.
+    /// The weight that it adds to the score.
     pub weight: f32,
     /// Bytes of the words that add most.
     pub words: Vec<Range<usize>>,
@@ -74,13 +74,13 @@ pub struct PassageEvidence {
 /// A finding, or a relation of the step to its session.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribution {
-    /// What it is.
+    /// Its kind.
     pub what: GroundKind,
-    /// What it adds to the score.
+    /// The weight that it adds to the score.
     pub weight: f32,
 }
 
-/// What a ground is.
+/// The kind of a ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GroundKind {
     /// A finding, by its place among those of the step.
@@ -156,8 +156,8 @@ impl Model {
         }
     }
 
-    /// Whether the surroundings of a step speak for harm if they are read as words of the one who speaks in it, or of a
-    /// stranger; what tools are said to be, as words of a stranger alone.
+    /// Returns `true` if the surroundings of a step speak for harm if they are read as words of the one who speaks in it, or
+    /// of a stranger; descriptions of tools, as words of a stranger alone.
     fn is_grave_around(&self, context: &StepContext<'_>) -> bool {
         let Surroundings {
             texts,
@@ -195,7 +195,7 @@ impl Model {
         self.gravest_of(voice, words, spans(words.len()), shares::in_window)
     }
 
-    /// What the gravest window of these words would weigh without up to [`INSERTED`] words that somebody put into it.
+    /// Returns the weight of the gravest window of these words without up to [`INSERTED`] words that an attacker put into it.
     fn gravest_undiluted(&self, voice: Voice, words: &[Token]) -> f32 {
         let spans = spans_of(words.len(), WINDOW + INSERTED);
         // What is left without them counts as it does alone: in a long text, an attack fills its window as well.
@@ -268,7 +268,7 @@ impl Model {
         }
     }
 
-    /// What a feature of the step as a whole counts.
+    /// Returns the weight of a feature of the step as a whole.
     fn step_share(&self, features: &Features) -> f32 {
         self.header.step_share * shares::in_step(features.step.len() + features.harm_only.len())
     }

@@ -1,4 +1,4 @@
-//! What one feature counts, by how many there are beside it.
+//! The weight of one feature, by the number of features beside it.
 //!
 //! A score is a sum. Without this, a window of many features scores high by their number alone, and a request of six words
 //! scores low because it has few.
@@ -7,18 +7,18 @@
 const USUAL_WINDOW: f32 = 130.0;
 /// Features of a step as a whole that count one each.
 const USUAL_STEP: f32 = 40.0;
-/// The least and the most that a feature of a window counts. Whoever adds harmless words to a short attack moves it from the
-/// most towards the least, and no further.
+/// The least and the most that a feature of a window counts. Harmless words added to a short attack move it from the most
+/// towards the least, and no further.
 const WINDOW_BOUNDS: (f32, f32) = (0.75, 1.2);
 /// The most that a feature of a step counts.
 const MAX_OF_STEP: f32 = 3.0;
 
-/// What each feature of a window of so many counts.
+/// Returns the weight of each feature of a window of so many.
 pub(super) fn in_window(features: usize) -> f32 {
     (USUAL_WINDOW / features.max(1) as f32).clamp(WINDOW_BOUNDS.0, WINDOW_BOUNDS.1)
 }
 
-/// What each feature of a step as a whole counts, where there are so many.
+/// Returns the weight of each feature of a step as a whole, where there are so many.
 pub(super) fn in_step(features: usize) -> f32 {
     (USUAL_STEP / features.max(1) as f32).sqrt().min(MAX_OF_STEP)
 }

@@ -14,13 +14,13 @@ const MAX_BYTES: usize = 64 * 1024;
 /// A step as the places of its weights in the table of one model.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Slots {
-    /// What part it plays: an index into [`StepRole::ALL`].
+    /// Its role: an index into [`StepRole::ALL`].
     pub part: usize,
-    /// Whether a scorer may allow it at all, once its words are known.
+    /// The permission for a scorer to allow it at all, once its words are known.
     pub may_allow: MayAllow,
-    /// Of the step as a whole.
+    /// The features of the step as a whole.
     pub(super) step: Vec<u32>,
-    /// Of its words as a whole; they only speak for harm.
+    /// The features of its words as a whole; they only speak for harm.
     pub(super) harm_only: Vec<u32>,
     /// Windows of its texts: whose words, and their places. They only speak for harm.
     pub(super) windows: Vec<(u8, Vec<u32>)>,
@@ -82,7 +82,7 @@ impl Slots {
         model.head(part).probability(score)
     }
 
-    /// What a feature of the step as a whole counts.
+    /// Returns the weight of a feature of the step as a whole.
     pub(super) fn step_share(&self, model: &Model) -> f32 {
         model.header().step_share * shares::in_step(self.step.len() + self.harm_only.len())
     }
@@ -101,7 +101,7 @@ impl Slots {
         (bytes.len() <= MAX_BYTES).then_some(bytes)
     }
 
-    /// What [`to_bytes`](Self::to_bytes) made. `None` where it is something else.
+    /// Reads the output of [`to_bytes`](Self::to_bytes). `None` where it is something else.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         if bytes.len() > MAX_BYTES {
             return None;
@@ -127,7 +127,7 @@ impl Slots {
     }
 }
 
-/// What a feature of a window of these places counts.
+/// Returns the weight of a feature of a window of these places.
 pub(super) fn window_share(model: &Model, places: &[u32]) -> f32 {
     model.header().window_share * shares::in_window(places.len())
 }

@@ -1,4 +1,4 @@
-//! What a step is made of, for a scorer: texts by who speaks in them, and what was said before in its session.
+//! The parts of a step, for a scorer: texts by who speaks in them, and what was said before in its session.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -25,7 +25,7 @@ const UNDEFINED_SENTENCE: usize = 3;
 const SPELLED: usize = 12;
 const SPELLED_LETTERS: u32 = 7;
 
-/// What surrounds the texts of a step.
+/// The surroundings of the texts of a step.
 #[derive(Debug, Default)]
 pub(super) struct Surroundings<'a> {
     /// Descriptions.
@@ -34,7 +34,7 @@ pub(super) struct Surroundings<'a> {
     pub(super) short: String,
     /// The same of the definitions of tools.
     pub(super) tools: String,
-    /// Whether ids, names, types or members that are not defined hold sentences.
+    /// The result of reading ids, names, types and members that are not defined.
     pub(super) labels: Labels,
 }
 
@@ -49,20 +49,20 @@ impl Surroundings<'_> {
     }
 }
 
-/// Whether ids, names, types or members that are not defined hold sentences.
+/// The result of reading ids, names, types and members that are not defined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Labels {
-    /// They do not.
+    /// They hold no sentences.
     #[default]
     Silent,
-    /// They do.
+    /// They hold sentences.
     Speak,
 }
 
-/// Who hears a text, with the way back from bytes of it to bytes of the content's own text.
+/// A receiver of texts, with the way back from bytes of a text to bytes of the content's own text.
 pub type Listener<'l> = dyn FnMut(&str, &dyn Fn(Range<usize>) -> Range<usize>) + 'l;
 
-/// Who can take the disguise off a text.
+/// A decoder that takes the disguise off a text.
 pub trait Deobfuscate {
     /// Shows each text that a content says, the plainest first, with the way back to bytes of the content's own text.
     fn unmask(&self, content: &Content, each: &mut Listener<'_>);
@@ -81,17 +81,17 @@ impl Deobfuscate for AsWritten {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub(super) hash: u32,
-    /// Of its first letters, where it is long.
+    /// The hash of its first letters, where it is long.
     pub(super) stem: u32,
     pub(super) shape: Shape,
     pub(super) first: bool,
     pub(super) concepts: Concepts,
     pub(super) groups: Groups,
-    /// Whether the model knows it.
+    /// True if the model knows it.
     pub(super) known: bool,
-    /// Whether it stands in a path, an address, a name with signs in it.
+    /// True if it stands in a path, an address, a name with signs in it.
     pub(super) technical: bool,
-    /// Of a word that tells a topic: whether the user asked about it, or the step says it again.
+    /// For a word that tells a topic: true if the user asked about it, or the step says it again.
     pub(super) on_topic: Option<bool>,
     /// Bytes of the content.
     pub(super) start: u32,
@@ -99,7 +99,7 @@ pub(super) struct Token {
 }
 
 impl Token {
-    /// Whether it says what a text is about.
+    /// Returns `true` if it says what a text is about.
     pub(super) const fn is_telling(&self) -> bool {
         is_telling(self.end.saturating_sub(self.start), self.shape)
     }
@@ -110,7 +110,7 @@ impl Token {
     }
 }
 
-/// How much of a window is about what the user asked for, or what the rest of the step is about: 0 to 4.
+/// Returns how much of a window is about what the user asked for, or what the rest of the step is about: 0 to 4.
 pub(super) fn belonging(words: &[Token]) -> u32 {
     let (mut telling, mut belongs) = (0u32, 0u32);
     for on_topic in words.iter().filter_map(|word| word.on_topic) {
@@ -125,7 +125,7 @@ pub(super) fn belonging(words: &[Token]) -> u32 {
 pub(super) struct Passage {
     pub(super) voice: Voice,
     pub(super) content: ContentId,
-    /// Whether it is the content as it was written, rather than something that was found in it.
+    /// True if it is the content as it was written, rather than something that was found in it.
     pub(super) own: bool,
     pub(super) words: Vec<Token>,
 }
@@ -136,13 +136,13 @@ pub(super) struct StepContext<'a> {
     pub(super) past: &'a SessionSnapshot,
     pub(super) vocabulary: &'a Vocabulary,
     pub(super) passages: Vec<Passage>,
-    /// Whether all words of the body, and all texts hidden in it, were read.
+    /// The extent to which the words of the body, and the texts hidden in it, were read.
     pub(super) read_to: ReadTo,
     pub(super) asked: Hashes,
     pub(super) instructed: Hashes,
     pub(super) read: Hashes,
     pub(super) done: Hashes,
-    /// What the user asked about.
+    /// The concepts that the user asked about.
     pub(super) asked_about: Concepts,
 }
 
@@ -202,7 +202,7 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    /// Who speaks in a content, where it is one of the texts that the step is about.
+    /// Returns the voice of a content, where it is one of the texts that the step is about.
     fn voice_of(&self, content: &Content) -> Option<Voice> {
         let speaks = match content.form {
             Form::Text | Form::TextFile { .. } => true,
@@ -222,8 +222,8 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    /// What is read only for the question whether all was read: names of members, ids, descriptions, members that are not
-    /// defined. What those who run the agent say is left out.
+    /// Returns the texts that are read only for the question whether all was read: names of members, ids, descriptions,
+    /// members that are not defined. The words of those who run the agent are left out.
     pub(super) fn surroundings(&self) -> Surroundings<'a> {
         let mut around = Surroundings::default();
         let mut read = Vec::new();
@@ -274,7 +274,7 @@ impl<'a> StepContext<'a> {
         around
     }
 
-    /// What is hidden in a content stands for it where it says far more than what is seen of it, as an encoded text does.
+    /// Marks the text hidden in a content as the content's own where it says far more than the visible text, as an encoded one does.
     fn own_is_the_fullest(&mut self, first: usize) {
         let Some(texts) = self.passages.get_mut(first..) else {
             return;
@@ -292,7 +292,7 @@ impl<'a> StepContext<'a> {
         }
     }
 
-    /// What was said before, as far as it matters.
+    /// Reads what was said before, as far as it matters.
     fn read_session(&mut self) {
         let mut buffer = Vec::new();
         for request in self.past.authority().requests() {
@@ -352,7 +352,7 @@ impl<'a> StepContext<'a> {
         self.passages.iter().filter(move |passage| passage.voice == voice)
     }
 
-    /// Whether the step brings in, says, does, or is asked.
+    /// Returns the role of the step: it brings in, says, does, or is asked.
     pub(super) fn part(&self) -> StepRole {
         StepRole::of(self.step.kind)
     }
@@ -384,7 +384,7 @@ pub(super) fn tokens(text: &str, read: &[Word], back: &dyn Fn(Range<usize>) -> R
     each.collect()
 }
 
-/// Whether single letters stand in a row that spells something.
+/// Returns `true` if single letters stand in a row that spells something.
 fn spells(text: &str, words: &[Word]) -> bool {
     let (mut row, mut letters) = (0, 0u32);
     words.iter().any(|word| {
@@ -398,7 +398,7 @@ fn spells(text: &str, words: &[Word]) -> bool {
     })
 }
 
-/// Whether a word stands in a path, an address, or a name with signs in it.
+/// Returns `true` if a word stands in a path, an address, or a name with signs in it.
 fn is_technical(text: &str, word: &Word) -> bool {
     const SIGNS: &[u8] = b"/\\@_=$#&<>{}[]()";
     const JOINTS: &[u8] = b".:-";
@@ -423,7 +423,7 @@ fn remember(text: &str, vocabulary: &Vocabulary, buffer: &mut Vec<Word>, set: &m
     set.extend(telling.map(|word| word.hash));
 }
 
-/// Whether a word says what a text is about.
+/// Returns `true` if a word says what a text is about.
 pub(super) const fn is_telling(bytes: u32, shape: Shape) -> bool {
     bytes >= 4 || !matches!(shape, Shape::Word)
 }

@@ -79,7 +79,7 @@ fn certainty(known: &[HeldOut], heads: &[Head], aim: f64) -> f64 {
     MIN
 }
 
-/// What each step counts of all honest steps, or of all attacks: every source the same, those with few steps less.
+/// Returns the weight of each step among all honest steps, or all attacks: every source the same, those with few steps less.
 fn shares(held: &[&HeldOut]) -> Vec<f64> {
     // Of a source with fewer, one step would count too much.
     const ENOUGH: f64 = 50.0;

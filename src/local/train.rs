@@ -15,17 +15,17 @@ use super::voice::Voice;
 
 /// Weights: two to the power of this.
 const BITS: u32 = 20;
-/// What a feature of the step as a whole counts among a usual number of them.
+/// The weight of a feature of the step as a whole among a usual number of them.
 const STEP_SHARE: f32 = 0.35;
-/// What a feature of a window counts among a usual number of them.
+/// The weight of a feature of a window among a usual number of them.
 const WINDOW_SHARE: f32 = 0.2;
 /// Passes over the examples.
 const EPOCHS: usize = 8;
 /// The first step of a weight.
 const RATE: f32 = 0.05;
-/// How fast weights fade.
+/// The rate at which weights fade.
 const FADING: f32 = 1e-5;
-/// How much more a small source counts for each of its examples: a source of `n` counts `n^(1 - SOURCE_DAMPING)`.
+/// The damping of large sources: a source of `n` examples counts `n^(1 - SOURCE_DAMPING)`.
 const SOURCE_DAMPING: f64 = 0.35;
 /// Families of sources that have to know a feature before it is learned.
 const MIN_FAMILIES: u32 = 2;
@@ -33,19 +33,19 @@ const MIN_FAMILIES: u32 = 2;
 /// A labelled step, as a model sees it.
 #[derive(Clone, Debug)]
 pub struct Example {
-    /// What is seen of it.
+    /// Its features.
     pub features: TrainingFeatures,
-    /// Where it comes from.
+    /// Its source.
     pub source: String,
-    /// What must not be torn apart.
+    /// The group that must not be torn apart.
     pub group: String,
-    /// Whether it must not pass.
+    /// True if it must not pass.
     pub harmful: bool,
-    /// How often it counts: 1 unless the trainer says otherwise.
+    /// The number of times it counts: 1 unless the trainer says otherwise.
     pub weight: f64,
 }
 
-/// What a model was made with, besides its examples.
+/// The ingredients of a model besides its examples.
 #[derive(Clone, Copy, Debug)]
 pub struct Made<'a> {
     /// The words that the examples were read by.
@@ -67,7 +67,7 @@ pub struct Trained {
 pub struct Random(u64);
 
 impl Random {
-    /// Of this seed.
+    /// Starts from this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed ^ 0x9e37_79b9_7f4a_7c15)
     }
@@ -213,17 +213,17 @@ impl Trained {
     }
 }
 
-/// What a feature of the step as a whole counts.
+/// Returns the weight of a feature of the step as a whole.
 fn step_share(features: &TrainingFeatures) -> f32 {
     STEP_SHARE * shares::in_step(features.step.len() + features.harm_only.len())
 }
 
-/// What a feature of the window counts.
+/// Returns the weight of a feature of the window.
 fn window_share(window: &WindowFeatures) -> f32 {
     WINDOW_SHARE * shares::in_window(window.ids.len())
 }
 
-/// What each source gave: its steps, and how many of them must not pass.
+/// Returns the contribution of each source: its steps, and how many of them must not pass.
 fn sources(examples: &[&Example]) -> Vec<(String, usize, usize)> {
     let mut counts = std::collections::BTreeMap::<&str, (usize, usize)>::new();
     for example in examples {
@@ -237,7 +237,7 @@ fn sources(examples: &[&Example]) -> Vec<(String, usize, usize)> {
         .collect()
 }
 
-/// What each example counts: on average one, both labels the same in all.
+/// Returns the weight of each example: on average one, both labels the same in all.
 fn importance(examples: &[&Example]) -> Vec<f32> {
     let mut sizes = std::collections::HashMap::<(&str, bool), usize>::new();
     for example in examples {
@@ -263,7 +263,7 @@ fn importance(examples: &[&Example]) -> Vec<f32> {
     each.collect()
 }
 
-/// Which weights stand for something that several families of sources know.
+/// Returns, for each weight, whether it stands for something that several families of sources know.
 fn widely_known(examples: &[&Example], bits: u32) -> Vec<bool> {
     let mut names: Vec<&str> = examples.iter().map(|example| family(&example.source)).collect();
     names.sort_unstable();
@@ -293,15 +293,15 @@ fn family(source: &str) -> &str {
 /// A step with the score that a model gave it which had not seen it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HeldOut {
-    /// What part it plays.
+    /// Its role.
     pub part: usize,
-    /// Where it comes from.
+    /// Its source.
     pub source: String,
-    /// Whether it must not pass.
+    /// True if it must not pass.
     pub harmful: bool,
     /// The score.
     pub score: f32,
-    /// Whether a scorer may allow it at all.
+    /// The permission for a scorer to allow it at all.
     pub may_allow: MayAllow,
 }
 

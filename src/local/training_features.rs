@@ -16,7 +16,7 @@ const MAX_UNKNOWN: usize = 64;
 /// All that the scorer sees of a step.
 #[derive(Clone, Debug, Default)]
 pub struct TrainingFeatures {
-    /// What part the step plays.
+    /// The role of the step.
     pub part: usize,
     /// Hashed features of the step as a whole.
     pub step: Vec<u32>,
@@ -24,7 +24,7 @@ pub struct TrainingFeatures {
     pub harm_only: Vec<u32>,
     /// Windows of its texts.
     pub windows: Vec<WindowFeatures>,
-    /// Whether a scorer may allow the step at all.
+    /// The permission for a scorer to allow the step at all.
     pub may_allow: MayAllow,
     /// The same, where words that the vocabulary does not know are no reason against it.
     pub may_allow_if_known: MayAllow,
@@ -35,15 +35,15 @@ pub struct TrainingFeatures {
 /// One window of a text.
 #[derive(Clone, Debug)]
 pub struct WindowFeatures {
-    /// Whose words.
+    /// The voice of its words.
     pub voice: usize,
     /// Hashed features.
     pub ids: Vec<u32>,
 }
 
 impl TrainingFeatures {
-    /// Of a step in the light of its session and of what was found in it, read by this vocabulary. `may_allow` is what holds for
-    /// the step as long as it was read whole.
+    /// Returns the features of a step in the light of its session and of what was found in it, read by this vocabulary.
+    /// `may_allow` is what holds for the step as long as it was read whole.
     pub fn of(scored: Scored<'_>, unmask: &dyn Deobfuscate, vocabulary: &Vocabulary, may_allow: MayAllow) -> Self {
         let context = StepContext::of(scored.step, scored.past, unmask, vocabulary);
         let features = Features::of(&context, scored.findings, scored.policy);

@@ -54,7 +54,7 @@ impl Vocabulary {
         }
     }
 
-    /// Whether it knows the word of this hash.
+    /// Returns `true` if it knows the word of this hash.
     #[inline]
     pub(super) fn knows(&self, hash: u32) -> bool {
         places(hash).all(|(byte, bit)| self.bits.get(byte).is_some_and(|bits| bits & bit != 0))
@@ -88,7 +88,7 @@ impl Vocabulary {
     }
 }
 
-/// Where the bits of a hash stand.
+/// Returns the places of the bits of a hash.
 fn places(hash: u32) -> impl Iterator<Item = (usize, u8)> {
     MULTIPLIERS.into_iter().map(move |multiplier| {
         let slot = (hash.wrapping_mul(multiplier) >> 11) as usize;

@@ -1,9 +1,9 @@
-//! Whose words a text is, and what part a step plays: a scorer learns each apart.
+//! The voice of a text and the role of a step: a scorer learns each apart.
 
 use crate::model::named_enum;
 use crate::model::{Kind, Origin};
 
-/// Whose words a text is, as far as a scorer is concerned.
+/// The voice of a text: the author of its words, as far as a scorer is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Voice {
     /// The user's.
@@ -12,9 +12,9 @@ pub enum Voice {
     Agent,
     /// The agent's, in what it thinks.
     Thought,
-    /// What is passed to a tool.
+    /// The words passed to a tool.
     Argument,
-    /// Anybody else's.
+    /// Any other author's.
     Outside,
 }
 
@@ -46,7 +46,7 @@ impl Voice {
 }
 
 named_enum! {
-    /// What part a step plays.
+    /// The role of a step.
     StepRole {
         /// The user asks.
         Asks = "asks",

@@ -17,7 +17,7 @@ const MAX_WORDS: usize = 40_000;
 /// The longest word, in bytes; a longer one is a token of something else.
 const MAX_LEN: u32 = 40;
 
-/// What a word is.
+/// The kind of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
     /// A word of letters.
@@ -31,26 +31,26 @@ pub(super) enum Shape {
 /// A word of a text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word {
-    /// Of its small letters.
+    /// The hash of its small letters.
     pub(super) hash: u32,
-    /// Where it begins, in bytes of the text.
+    /// Its beginning, in bytes of the text.
     pub(super) start: u32,
-    /// Where it ends.
+    /// Its end.
     pub(super) end: u32,
-    /// What it is.
+    /// Its kind.
     pub(super) shape: Shape,
-    /// Whether a sentence or a line begins with it.
+    /// True if a sentence or a line begins with it.
     pub(super) first: bool,
-    /// Whether the model knows it.
+    /// True if the model knows it.
     pub(super) known: bool,
 }
 
-/// The words of a text, in order, into a list. Whether all of them found room.
+/// Reads the words of a text, in order, into a list; `ReadTo::End` if all of them found room.
 pub(super) fn read(text: &str, vocabulary: &Vocabulary, words: &mut Vec<Word>) -> ReadTo {
     read_at_most(MAX_WORDS, text, vocabulary, words)
 }
 
-/// How far a text was read.
+/// The extent to which a text was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReadTo {
     /// To its end.
@@ -59,7 +59,7 @@ pub(super) enum ReadTo {
     Bound,
 }
 
-/// The first words of a text, in order, into a list.
+/// Reads the first words of a text, in order, into a list.
 pub(super) fn read_at_most(most: usize, text: &str, vocabulary: &Vocabulary, words: &mut Vec<Word>) -> ReadTo {
     let mut reader = Reader {
         text,
@@ -198,8 +198,8 @@ impl Reader<'_> {
         });
     }
 
-    /// Takes a run apart where case changes and where digits begin or end, unless it looks like an id: where most of its
-    /// letters are no known words, beside digits. Whether it did.
+    /// Takes a run apart where case changes and where digits begin or end; returns `false` if it looks like an id: most of
+    /// its letters are no known words, beside digits, or it falls into many scraps.
     fn take_apart(&mut self, open: &Open, end: usize) -> bool {
         let Some(run) = self.text.get(open.start..end) else {
             return false;
@@ -246,15 +246,15 @@ impl Reader<'_> {
         !is_one
     }
 
-    /// Whether a run of letters and digits is long, and all its digits are those that stand for letters: `1gn0r34llrul35`. Few
-    /// ids are so.
+    /// Returns `true` if a run of letters and digits is long and all its digits stand for letters: `1gn0r34llrul35`. Few ids
+    /// are so.
     fn may_spell(&self, open: &Open, end: usize) -> bool {
         let run = self.text.get(open.start..end).unwrap_or_default();
         let stands_for_letters = |byte: u8| !matches!(byte, b'2' | b'6' | b'8' | b'9');
         open.letters * 2 >= open.digits && run.len() >= MIN_SPELLED && run.bytes().all(stands_for_letters)
     }
 
-    /// Splits a run of small letters into known words, where it consists of nothing else. Whether it did.
+    /// Splits a run of small letters into known words; returns `false` where it consists of anything else.
     fn split(&mut self, start: usize, end: usize) -> bool {
         let Some(run) = self.text.get(start..end) else {
             return false;
@@ -281,12 +281,12 @@ const GLUED: usize = 4;
 /// The same of names that change case, or hold digits.
 const GLUED_NAME: usize = 8;
 
-/// Whether a character is a word by itself: scripts without gaps between words.
+/// Returns `true` if a character is a word by itself: scripts without gaps between words.
 fn stands_alone(c: char) -> bool {
     matches!(u32::from(c), 0x3040..=0x309f | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xf900..=0xfaff | 0x2_0000..=0x3_134f | 0x0e00..=0x0e7f)
 }
 
-/// Marks within words of scripts that need them.
+/// Returns `true` for marks within words of scripts that need them.
 fn is_mark(c: char) -> bool {
     matches!(u32::from(c), 0x0300..=0x036f | 0x0900..=0x0dff | 0x0610..=0x061a | 0x064b..=0x065f | 0x30fc)
 }
@@ -314,7 +314,7 @@ mod tests {
         assert_eq!(said("naïve — Übermorgen"), ["naïve", "Übermorgen"]);
     }
 
-    /// What a text says to one who knows these words.
+    /// Returns the words of a text, each with whether a model trained on these words knows it.
     fn said_by<'t>(known: &str, text: &'t str) -> Vec<(&'t str, bool)> {
         let mut builder = VocabularyBuilder::default();
         for group in ["a", "b"] {

@@ -9,7 +9,7 @@ use crate::local::words::{self, Shape, join};
 use crate::model::{Confidence, Kind, Outcome, ReasonCode, Severity, Voice as Heard};
 
 impl Features {
-    /// Where the words of the step were said before.
+    /// Adds where the words of the step were said before.
     pub(super) fn relations(&mut self, context: &StepContext<'_>) {
         let [mut telling, mut asked, mut instructed, mut read, mut done, mut new] = [0f32; 6];
         let [mut values, mut values_asked, mut values_read, mut values_new] = [0f32; 4];
@@ -95,7 +95,7 @@ impl Features {
         }
     }
 
-    /// Where the value of each argument was said before.
+    /// Adds where the value of each argument was said before.
     pub(super) fn arguments(&mut self, context: &StepContext<'_>) {
         for passage in context.of_voice(Voice::Argument).filter(|passage| passage.own).take(24) {
             let mut counts = [0u32; 4];
@@ -143,7 +143,7 @@ impl Features {
         }
     }
 
-    /// What happened before.
+    /// Adds what happened before.
     pub(super) fn before(&mut self, context: &StepContext<'_>) {
         let events = || context.past.events();
         let denied = events().filter(|event| event.step.outcome == Outcome::Denied).count();
