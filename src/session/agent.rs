@@ -1,5 +1,5 @@
-//! What is known of an agent over all its sessions: the definitions of its tools as they were first seen, and the
-//! memories that it stored out of untrusted texts.
+//! The knowledge about an agent over all its sessions: the definitions of its tools as they were first seen, and the memories that it stored out of
+//! untrusted texts.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -25,7 +25,7 @@ const MAX_PRINTS: usize = 24;
 pub struct Digest([u8; 16]);
 
 impl Digest {
-    /// Of parts, each with its length before it.
+    /// Hashes parts, each with its length before it.
     pub fn of<'a>(parts: impl IntoIterator<Item = &'a str>) -> Self {
         let mut hasher = blake3::Hasher::new();
         for part in parts {
@@ -44,7 +44,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// Who offers a tool.
+/// The party that offers a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum OfferedBy {
     /// The agent declares it as its own.
@@ -56,16 +56,16 @@ pub enum OfferedBy {
 /// A tool, as it was first seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ToolSeen {
-    /// What its definition says: name, description, arguments.
+    /// The hash of its definition: name, description, arguments.
     pub definition: Digest,
-    /// Who offered it.
+    /// The party that offered it.
     pub by: OfferedBy,
     /// The step in which it was first seen; 0 where that was in an earlier session.
     pub step: u32,
 }
 
 impl ToolSeen {
-    /// A tool's definition as it stands.
+    /// Takes down a tool's current definition.
     pub fn of(tool: &Tool, by: OfferedBy) -> Self {
         let mut parts = vec![tool.id.as_str(), tool.name.as_str()];
         parts.push(tool.description.as_deref().unwrap_or_default());
@@ -113,7 +113,7 @@ impl ToolTable {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaintedMemory {
     prints: Vec<u64>,
-    /// Whose words they were.
+    /// The origin of its words.
     #[serde(with = "saved::by_name")]
     pub origin: Origin,
     /// The tool whose output they came from, where it is known.
@@ -121,7 +121,7 @@ pub struct TaintedMemory {
 }
 
 impl TaintedMemory {
-    /// A text that is stored as a memory, and where its words came from.
+    /// Takes the fingerprints of a text that is stored as a memory out of words of this origin.
     pub fn of(text: &str, origin: Origin, tool: Option<String>) -> Self {
         Self {
             prints: prints(text, MAX_PRINTS),
@@ -131,7 +131,7 @@ impl TaintedMemory {
     }
 }
 
-/// What is known of an agent over all its sessions.
+/// The knowledge about an agent over all its sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgentPast {
     pub(super) tools: ToolTable,
@@ -156,7 +156,7 @@ impl AgentPast {
         })
     }
 
-    /// Whether a step record tells anything new of the agent.
+    /// Returns `true` if a step record says anything new about the agent.
     pub(super) fn changes_with(&self, record: &StepRecord) -> bool {
         !record.tainted_memories.is_empty()
             || record
@@ -165,7 +165,7 @@ impl AgentPast {
                 .any(|(id, seen)| seen.by == OfferedBy::Agent && self.tools.get(id).is_none())
     }
 
-    /// What is known of the agent after a step record.
+    /// Returns the knowledge about the agent after a step record.
     pub(super) fn with(&self, record: &StepRecord) -> Self {
         let mut agent = self.clone();
         for (id, seen) in record.tools.iter().filter(|(_, seen)| seen.by == OfferedBy::Agent) {

@@ -7,7 +7,7 @@ use super::lexicon;
 /// Words of a message that is nothing but an approval.
 const MAX_WORDS: usize = 8;
 
-/// Whether a message is nothing but an approval: few words, one of which agrees, and no value of its own.
+/// Returns `true` if a message is nothing but an approval: few words, one of which agrees, and no value of its own.
 pub(super) fn is_bare(text: &str) -> bool {
     if text.len() > 120 || text.contains(|c: char| c.is_ascii_digit() || matches!(c, '@' | '/' | '?')) {
         return false;

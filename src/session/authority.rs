@@ -19,7 +19,7 @@ const MAX_REQUESTS: usize = 48;
 /// The first requests, which set the task, stay; of the later ones the latest do.
 const FIRST: usize = 2;
 
-/// What the user of a session asked for.
+/// The requests of the user of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authority {
     #[serde(with = "saved::each_by_field")]
@@ -31,7 +31,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// What the user asked for, oldest first.
+    /// Returns the user's requests, oldest first.
     pub fn requests(&self) -> &[Arc<Request>] {
         &self.requests
     }
@@ -41,7 +41,7 @@ impl Authority {
         (self.made as usize).saturating_sub(self.requests.len())
     }
 
-    /// Whether the session knows what its user asked for.
+    /// Returns the extent to which the session knows its user's requests.
     pub fn voice(&self) -> Voice {
         match (self.requests.is_empty(), self.spoken) {
             (false, _) => Voice::Heard,
@@ -65,7 +65,7 @@ impl Authority {
         earlier
     }
 
-    /// Whether the user said something in or after this step.
+    /// Returns `true` if the user said something in or after this step.
     pub(super) fn spoke_since(&self, step: u32) -> bool {
         self.requests.last().is_some_and(|request| request.step >= step)
     }

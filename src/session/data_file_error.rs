@@ -1,6 +1,6 @@
-//! Why a data file of this module (`*.toml`) cannot be used. It stops the start: see [`check`](super::check).
+//! The error of a data file of this module (`*.toml`) that cannot be used. It stops the start: see [`check`](super::check).
 
-/// Why such a file cannot be used.
+/// The reason why such a file cannot be used.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("session/{file}: {reason}")]
 pub struct DataFileError {

@@ -1,5 +1,5 @@
-//! The effects of a step, as far as the rules over a session want to know: what its tool does, which files it writes, which of its
-//! texts read like instructions. It knows one step and nothing of those before.
+//! The effects of a step, as far as the rules over a session need them: the classes of its tool, the files that it writes, the texts in it that read
+//! like instructions. It knows one step and nothing of those before.
 
 use std::ops::Range;
 
@@ -22,10 +22,10 @@ const MAX_FILES: usize = 4;
 /// Bytes that are kept of a written file.
 const MAX_FILE: usize = 4 * 1024;
 
-/// What a step did, as far as the rules over a session want to know; what the organisation's policy has to say is in it.
+/// The effects of a step, as far as the rules over a session need them; the classes include what the organisation's policy says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
-    /// What the tool does that was called.
+    /// The classes of the called tool.
     pub classes: ClassSet,
     /// Files that the call writes, with what it writes into them.
     pub files: Vec<(String, String)>,
@@ -42,12 +42,12 @@ pub struct InstructionSpan {
     pub span: Range<usize>,
     /// How likely it is one.
     pub confidence: Confidence,
-    /// Whether it speaks to software.
+    /// True if it speaks to software.
     pub addressed: bool,
 }
 
 impl Effects {
-    /// What a step did, given what was found in it, and what must not be repeated.
+    /// Returns the effects of a step, given its findings and the texts that must not be repeated.
     pub fn of(step: &Step, findings: &[Finding], withheld: &Withheld, policy: &Policy) -> Self {
         let classified = step.tool_call.as_ref().map(|call| classes_of_call(step, call, policy));
         let classes = classified.map(|classified| classified.set).unwrap_or_default();
@@ -101,7 +101,7 @@ fn instructions(step: &Step, findings: &[Finding], withheld: &Withheld) -> Vec<I
     stretches
 }
 
-/// What belongs to an instruction: the words that gave it away and what follows, to the end of the record they stand in.
+/// Returns the bytes of an instruction: the words that gave it away and what follows, to the end of the record they stand in.
 fn stretch(text: &str, span: &Range<usize>) -> Range<usize> {
     let end = text.floor_char_boundary(span.end.saturating_add(GOES_ON).min(text.len()));
     let follows = text.get(span.end..end).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! The trail of a session: what the rules over a session have to know of the steps so far.
+//! The trail of a session: the facts about its steps so far that the rules over a session need.
 //!
 //! Pure data, bounded, the same for the same steps: where values were read first ([`TaintIndex`]), which stretches of what
 //! was read were instructions, which tools were called and what they do, which files were written. It takes no decision.
@@ -21,34 +21,34 @@ const FIRST_INSTRUCTIONS: usize = 8;
 /// The first requests that stay.
 const FIRST_REQUESTS: usize = 16;
 
-/// What of a trail's room the taint index has.
+/// The parts of a trail's room that the taint index has.
 const TAINTS: usize = 5;
-/// Of so many parts.
+/// The number of parts of that room.
 const PARTS: usize = 7;
 
 /// An instruction that stood in a text without authority.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Instruction {
-    /// Where.
+    /// The place where it was read.
     pub place: Arc<Provenance>,
     /// Its words, small, with single spaces between and around them.
     pub words: String,
-    /// What its words have in common with their other forms, sorted.
+    /// Fingerprints of the stems of its words, sorted.
     stems: Vec<u64>,
     /// How likely it is one. `Low`: it only asks for something, as any letter may.
     #[serde(with = "saved::by_name")]
     pub confidence: Confidence,
-    /// Whether it speaks to software.
+    /// True if it speaks to software.
     pub addressed: bool,
 }
 
 impl Instruction {
-    /// How many words it has, whatever their forms.
+    /// Returns the number of its distinct words, whatever their forms.
     pub(super) fn distinct_words(&self) -> usize {
         self.stems.len()
     }
 
-    /// Whether it uses any form of the word of this stem.
+    /// Returns `true` if it uses any form of the word of this stem.
     pub(super) fn uses(&self, stem: u64) -> bool {
         self.stems.binary_search(&stem).is_ok()
     }
@@ -81,16 +81,16 @@ pub struct Written {
     pub from: Option<Arc<Provenance>>,
 }
 
-/// How an output, or an argument, ended.
+/// The end of an output or an argument.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct End {
-    /// Where.
+    /// The place of the text.
     pub place: Arc<Provenance>,
     /// The last bytes.
     pub text: Arc<str>,
 }
 
-/// What the rules over a session have to know. Cheap to clone when small; meant to be shared.
+/// The facts that the rules over a session need. Cheap to clone when small; meant to be shared.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct SessionFacts {
     taint: TaintIndex,
@@ -111,7 +111,7 @@ pub struct SessionFacts {
 }
 
 impl SessionFacts {
-    /// Where values and passages were read first.
+    /// Returns the index of where values and passages were read first.
     pub fn taint(&self) -> &TaintIndex {
         &self.taint
     }
@@ -146,7 +146,7 @@ impl SessionFacts {
         self.files.iter().map(AsRef::as_ref)
     }
 
-    /// How the latest outputs and arguments ended, oldest first.
+    /// Returns the ends of the latest outputs and arguments, oldest first.
     pub fn ends(&self) -> impl DoubleEndedIterator<Item = &End> {
         self.ends.iter()
     }
@@ -156,7 +156,7 @@ impl SessionFacts {
         self.sources.iter().map(AsRef::as_ref)
     }
 
-    /// The first text that anybody may have written.
+    /// Returns the place of the first text that anyone may have written.
     pub fn untrusted(&self) -> Option<&Arc<Provenance>> {
         self.untrusted.as_ref()
     }
@@ -166,12 +166,12 @@ impl SessionFacts {
         self.sensitive.as_ref()
     }
 
-    /// The number of the step in which the user last spoke; 0 where nobody did.
+    /// Returns the number of the step in which the user last spoke; 0 if no user has spoken.
     pub fn heard(&self) -> u32 {
         self.heard
     }
 
-    /// Whether the user told the agent to do what a text says.
+    /// Returns `true` if the user told the agent to do what a text says.
     pub fn delegates(&self) -> bool {
         self.delegates
     }

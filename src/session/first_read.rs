@@ -1,7 +1,7 @@
-//! Where something in a step was read first, with the words around it, for whoever judges the step.
+//! The places where parts of a step were read first, with the words around them, for the judge of the step.
 //!
-//! Two things lead back to a text: a value or passage of the step that an index of what was read knows, and an instruction
-//! of nobody's that names what the step does. What the user said himself leads nowhere: the request is shown.
+//! Two things lead back to a text: a value or passage of the step that an index of what was read knows, and an instruction without authority that
+//! names what the step does. What the user said leads nowhere: the request is shown.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -21,7 +21,7 @@ const MAX_WINDOWS: usize = 6;
 const MAX_TRIED: usize = 24;
 /// Instructions that are shown.
 const MAX_INSTRUCTIONS: usize = 2;
-/// Words that a step and an instruction share, at least; and of a sentence that may ask anybody for anything, one of so many.
+/// The words that a step and an instruction share, at least; and of a sentence that may ask anyone for anything, one of so many.
 const SHARED_WORDS: usize = 3;
 const SHARED_OF_ANY: usize = 3;
 /// Bytes on either side.
@@ -31,7 +31,7 @@ const MAX_FOUND: usize = 480;
 /// Bytes by which a window is shortened to end with a word.
 const TO_WORD: usize = 24;
 
-/// Where things of a step were read first; the most telling first.
+/// Returns the places where parts of a step were read first; the most telling first.
 pub(super) fn of(trail: &SessionFacts, step: &Step, echoes: &[TaintHit]) -> Vec<FirstRead> {
     let mut found: Vec<FirstRead> = Vec::new();
     for instruction in resembled(trail, step) {
@@ -65,7 +65,7 @@ pub(super) fn of(trail: &SessionFacts, step: &Step, echoes: &[TaintHit]) -> Vec<
     found
 }
 
-/// Whether somebody who judges the step learns something from where it stood.
+/// Returns `true` if its first place tells the judge of the step something.
 fn tells(echo: &TaintHit) -> bool {
     let telling = match echo.kind {
         TaintKind::Value(ValueKind::Number | ValueKind::Name) => echo.instructed,
@@ -74,13 +74,13 @@ fn tells(echo: &TaintHit) -> bool {
     telling && echo.relation != UserRelation::User
 }
 
-/// What tells most: out of an instruction, then to where something goes, then passages.
+/// Returns the rank of an echo: those from an instruction first, then destinations, then passages.
 fn weight(echo: &TaintHit) -> (bool, bool, bool) {
     let destination = matches!(echo.kind, TaintKind::Value(kind) if kind.is_destination());
     (echo.instructed, destination, echo.relation == UserRelation::Stranger)
 }
 
-/// What stands in the step.
+/// Returns the text of an echo as it stands in the step.
 fn written<'s>(step: &'s Step, echo: &TaintHit) -> Option<&'s str> {
     if let Some(content) = echo.content.and_then(|id| step.content(id)) {
         return content.text.get(echo.span.clone());
@@ -102,7 +102,7 @@ fn kept_at<'p>(trail: &'p SessionFacts, place: &'p Provenance) -> impl Iterator<
     kept.filter(move |kept| kept.place.number == place.number && kept.place.pointer == place.pointer)
 }
 
-/// The instructions of nobody's that share most words with what a step does, if any share enough.
+/// Returns the instructions without authority that share most words with what a step does, if any share enough.
 fn resembled<'p>(trail: &'p SessionFacts, step: &Step) -> Vec<&'p Instruction> {
     if !step.kind.acts() {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! The sessions that were evicted, and why: a step of one of them says so, instead of looking like the first of a new one.
+//! The sessions that were evicted, with the reason: a step of one of them says so, instead of looking like the first of a new one.
 //!
 //! Two generations of keys, so that the oldest ones leave without a list of ages; of a key eight bytes are kept.
 
@@ -32,7 +32,7 @@ impl Forgotten {
         generations.young.insert(short(key), why);
     }
 
-    /// Why a session is not remembered, where it was once.
+    /// Returns the reason why a session is not remembered any more, if it was once.
     pub(super) fn why(&self, key: &[u8; 32]) -> Option<Gap> {
         let generations = self.lock();
         let short = short(key);

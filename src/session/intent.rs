@@ -1,4 +1,4 @@
-//! Intent: what a step is after, told cheaply, so that a denied one is known again in other words.
+//! Intent: an approximation of what a step is after, so that a denied step is recognised in other words.
 //!
 //! Acts (delete, send, pay, …), the values that are acted upon, and the words that are neither. It is a likeness, no proof: what
 //! follows from it is for the rules over a session.
@@ -19,7 +19,7 @@ const MAX_WORDS: usize = 64;
 /// Bytes that are read.
 const MAX_BYTES: usize = 8 * 1024;
 
-/// Whose intent it is.
+/// The party whose intent it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Side {
     /// The user asks for something.
@@ -28,7 +28,7 @@ pub(super) enum Side {
     Does,
 }
 
-/// What a step is after.
+/// The intent of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Intent {
     pub(super) side: Side,
@@ -40,7 +40,7 @@ pub(super) struct Intent {
     words: Vec<u64>,
 }
 
-/// How much one step is like another.
+/// The kind of likeness between two steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Likeness {
     /// The same acts, in similar words.
@@ -50,7 +50,7 @@ pub(super) enum Likeness {
 }
 
 impl Intent {
-    /// Of a step that is about to be judged.
+    /// Reads the intent of a step that is about to be judged.
     pub(super) fn of(step: &Step, classes: ClassSet) -> Option<Self> {
         let side = side_of(step.kind)?;
         let texts = step
@@ -61,7 +61,7 @@ impl Intent {
         Some(Self::of_texts(side, texts, classes))
     }
 
-    /// Of a remembered step.
+    /// Reads the intent of a remembered step.
     pub(super) fn remembered(step: &Earlier, classes: ClassSet) -> Option<Self> {
         let side = side_of(step.kind)?;
         let texts = step
@@ -100,7 +100,7 @@ impl Intent {
         }
     }
 
-    /// How much another step is like this one, if it is at all.
+    /// Returns the likeness of another step to this one, if there is any.
     pub(super) fn likeness(&self, other: &Self) -> Option<Likeness> {
         if !self.acts.iter().any(|class| other.acts.has(class)) {
             return None;
@@ -173,7 +173,7 @@ fn tells(origin: Origin, side: Side) -> bool {
     }
 }
 
-/// What a text tells to be done. In a command only what is run counts, and its options: not what is quoted or searched for.
+/// Adds the acts that a text asks for. In a command only what is run counts, and its options: not what is quoted or searched for.
 fn acts_in(text: &str, side: Side, acts: &mut ClassSet) {
     match side {
         Side::Asks => plain(text).split_whitespace().for_each(|word| take_act(word, acts)),

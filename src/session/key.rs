@@ -1,7 +1,7 @@
-//! Keys: which session, and which agent, a step belongs to.
+//! Keys: the session, and the agent, that a step belongs to.
 //!
-//! INVARIANT: a key covers organisation, credential, agent and session id, each with its length before it. Whoever
-//! names somebody else's session under another credential, or as another agent, has a session of his own.
+//! INVARIANT: a key covers organisation, credential, agent and session id, each with its length before it. A caller that names another caller's
+//! session under its own credential, or as another agent, has a session of its own.
 
 use crate::model::{Caller, OrganisationId, Step};
 
@@ -29,7 +29,7 @@ impl Owner {
         &self.0
     }
 
-    /// Of this organisation.
+    /// Hashes the id of an organisation.
     pub fn of(organisation: &OrganisationId) -> Self {
         let mut short = [0; 16];
         blake3::Hasher::new()
@@ -40,17 +40,17 @@ impl Owner {
     }
 }
 
-/// What stands for a session where a step names none.
+/// The treatment of steps that name no session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Nameless {
-    /// Nothing: the step is judged by itself.
+    /// No session: the step is judged by itself.
     Alone,
-    /// The credential, for messages between agents and to tool servers, which have no context to name a session in.
+    /// The session of the credential, for messages between agents and to tool servers, which have no context to name a session in.
     ByCredential,
 }
 
 impl SessionKey {
-    /// The session of a step: the one that it names; else what `nameless` says.
+    /// Returns the session of a step: the one that it names; else the one by `nameless`.
     pub fn of(caller: &Caller, step: &Step, nameless: Nameless) -> Option<Self> {
         let named = step.session.as_ref().map(|id| id.as_str());
         let mut parts = Parts::new("session", caller, step);
@@ -70,14 +70,14 @@ impl SessionKey {
         &self.hash
     }
 
-    /// Whose it is.
+    /// Returns the organisation that it belongs to.
     pub fn owner(&self) -> Owner {
         self.owner
     }
 }
 
 impl AgentKey {
-    /// The agent that takes a step, where the step says who that is.
+    /// Returns the key of the agent that takes a step, if the step names it.
     pub fn of(caller: &Caller, step: &Step) -> Option<Self> {
         step.agent.as_ref()?.id.as_ref()?;
         Some(Self {
@@ -91,7 +91,7 @@ impl AgentKey {
         &self.hash
     }
 
-    /// Whose it is.
+    /// Returns the organisation that it belongs to.
     pub fn owner(&self) -> Owner {
         self.owner
     }
@@ -110,7 +110,7 @@ impl Keys {
         self.session
     }
 
-    /// Of a step. One without a session has no agent either.
+    /// Returns the keys of a step. One without a session has no agent either.
     pub(super) fn of(caller: &Caller, step: &Step, nameless: Nameless) -> Self {
         let session = SessionKey::of(caller, step, nameless);
         Self {
@@ -120,7 +120,7 @@ impl Keys {
     }
 }
 
-/// Whether a step is a message of A2A or MCP.
+/// Returns `true` if a step is a message of A2A or MCP.
 fn speaks_a_protocol(step: &Step) -> bool {
     use crate::model::Kind;
     match step.kind {

@@ -1,4 +1,4 @@
-//! Memory: recalls what a step has to be seen in the light of, and remembers what became of it.
+//! Memory: recalls the session in whose light a step is to be seen, and remembers the step with its verdict.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use crate::model::{Caller, Gap, History, Kind, Step};
 use crate::policy::Policy;
 use crate::telemetry::names;
 
-/// What a guardian remembers of sessions. Cheap to clone.
+/// The memory that a guardian has of sessions. Cheap to clone.
 #[derive(Clone)]
 pub struct Memory {
     store: Arc<dyn SessionStore>,
@@ -28,12 +28,12 @@ pub struct Memory {
 pub struct Snapshot {
     keys: Keys,
     past: Arc<SessionSnapshot>,
-    /// Whether a session that is not known may have begun before the store.
+    /// True if a session that is not known may have begun before the store.
     young: bool,
 }
 
 impl Snapshot {
-    /// Whose it is.
+    /// Returns the session and the agent that it belongs to.
     pub fn keys(&self) -> Keys {
         self.keys
     }
@@ -55,7 +55,7 @@ impl Snapshot {
     }
 }
 
-/// Whether something has to happen in a session before a step of this kind: somebody asked the agent, or it asked a tool.
+/// Returns `true` if something has to happen in a session before a step of this kind: a request to the agent, or its call of a tool.
 fn cannot_be_first(kind: Kind) -> bool {
     match kind {
         Kind::AgentMessage
@@ -83,13 +83,13 @@ pub struct Recalled {
 }
 
 impl Recalled {
-    /// What happened before.
+    /// Returns the session before the step.
     pub fn past(&self) -> &Arc<SessionSnapshot> {
         &self.past
     }
 
-    /// What is to be remembered of the step. `happened` is the step as it happened: the modified one where it was modified;
-    /// the findings are those of the step as it was received.
+    /// Returns the record of the step that is to be remembered. `happened` is the step as it happened: the modified one if it was modified; the
+    /// findings are those of the step as it was received.
     pub fn step_record(&self, happened: &Step, received: &Step, settled: Settled<'_>, policy: &Policy) -> StepRecord {
         let stores = happened.kind == Kind::MemoryStore && settled.outcome.happened();
         StepRecord {
@@ -129,7 +129,7 @@ impl Recalled {
         memories
     }
 
-    /// What a judge may be told about a step.
+    /// Returns what a judge may be told about the session of a step.
     pub fn history(&self, step: &Step) -> History {
         self.past.history(step)
     }
@@ -161,7 +161,7 @@ impl Memory {
         self.store.flush();
     }
 
-    /// The session and the agent of a step. Whoever stands for nobody in particular has no session but those that steps name.
+    /// Returns the session and the agent of a step. A caller without a credential has no session but those that steps name.
     pub fn keys(&self, caller: &Caller, standing: Authentication, step: &Step) -> Keys {
         let nameless = match standing {
             Authentication::Authenticated => self.nameless,
@@ -186,12 +186,12 @@ impl Memory {
         pending.marked(self.store.begin(keys).await)
     }
 
-    /// Whether to recall a session is to ask a server.
+    /// Returns `true` if a recall asks a server.
     pub fn is_shared(&self) -> bool {
         self.store.shared_for().is_some()
     }
 
-    /// What happened before a step with these keys.
+    /// Returns the session before a step with these keys.
     ///
     /// # Errors
     ///
@@ -220,7 +220,7 @@ impl Memory {
         Ok(self.recall(keys).await?.seen_by(step))
     }
 
-    /// Remembers what became of a step.
+    /// Remembers a step by its record.
     ///
     /// # Errors
     ///
@@ -236,11 +236,11 @@ impl Memory {
     }
 }
 
-/// Whether a credential says who is calling.
+/// The identification of the caller by its credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authentication {
-    /// It does.
+    /// The credential says who is calling.
     Authenticated,
-    /// There are no credentials: anybody may be calling.
+    /// There are no credentials: anyone may be calling.
     Anonymous,
 }

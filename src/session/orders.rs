@@ -1,4 +1,4 @@
-//! Orders to software in texts that anybody may have written: who is spoken to, what is wanted, and what is to stay quiet.
+//! Orders to software in texts that anyone may have written: the addressee, the wish, and the demand to keep quiet.
 //!
 //! It reads texts and decides nothing. The words are data (`lexicon/orders.toml`). A *passage* is a
 //! sentence with the two that follow it: an order and its "nobody needs to be told" often stand in neighbours.
@@ -15,7 +15,7 @@ const MAX_BYTES: usize = 256 * 1024;
 const MAX_SENTENCE: usize = 480;
 /// Sentences of a passage.
 const PASSAGE: usize = 3;
-/// Passages that are told of one text.
+/// Passages that are reported of one text.
 const MAX_PASSAGES: usize = 8;
 
 /// A passage that reads like an order.
@@ -23,27 +23,27 @@ const MAX_PASSAGES: usize = 8;
 pub(super) struct Passage {
     /// Bytes of the text.
     pub(super) span: Range<usize>,
-    /// What it shows, all sentences taken together.
+    /// The signs that it shows, all sentences taken together.
     pub(super) signs: Signs,
 }
 
-/// What a passage amounts to.
+/// The strength of a passage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Strength {
     /// Software is told what not to do, or a text that tells of attacks tells of orders.
     Protective,
-    /// Something is asked for that nobody is to be told of, or to which somebody is said to have agreed.
+    /// Something is asked for that no one is to be told of, or to which someone is said to have agreed.
     Quiet,
     /// Turns of a user and an assistant stand in a text that is no conversation.
     Forged,
     /// Software is told to do something.
     Addressed,
-    /// Software is told to do something, and nobody is to be told, or it is about what only its owner hands out.
+    /// Software is told to do something, and no one is to be told, or it is about what only its owner hands out.
     Secret,
 }
 
 impl Passage {
-    /// What it amounts to, if to anything.
+    /// Returns its strength, if it has any.
     pub(super) fn strength(&self) -> Option<Strength> {
         let has = |sign| self.signs.has(sign);
         let hides = has(Sign::Quiet) || has(Sign::Consent) || (has(Sign::Private) && !has(Sign::Forbids));
@@ -74,7 +74,7 @@ impl Passage {
     }
 }
 
-/// What one sentence or phrase shows.
+/// Returns the signs of one sentence or phrase.
 pub(super) fn signs_of(sentence: &str) -> Signs {
     let sentence = Normalized::of(head(sentence, MAX_SENTENCE * PASSAGE));
     lexicon::signs().map_or_else(Signs::default, |words| signs_in(words, sentence.text()))
@@ -133,7 +133,7 @@ pub(super) fn passages(text: &str) -> Vec<Passage> {
     found
 }
 
-/// Whether a text tells of attacks, rather than being one.
+/// Returns `true` if a text tells of attacks, rather than being one.
 pub(super) fn tells_of_attacks(text: &str) -> bool {
     let text = Normalized::of(head(text, MAX_BYTES));
     lexicon::signs().is_some_and(|words| signs_in(words, text.text()).has(Sign::About))
@@ -156,7 +156,7 @@ fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// Where the first sentence of a text ends: behind its stop, or behind the character at which it is too long.
+/// Returns the end of the first sentence of a text: behind its stop, or behind the character at which it is too long.
 fn first_end(text: &str) -> usize {
     // The stops themselves, and the first bytes of those that are not of ASCII.
     let may_stop = |byte: &u8| matches!(byte, b'.' | b'!' | b'?' | b'\n' | 0xd8 | 0xe0 | 0xe3 | 0xef);

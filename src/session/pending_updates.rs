@@ -1,4 +1,4 @@
-//! The session updates that have been started and have not ended, and how the next step waits for them.
+//! The session updates that have been started and have not ended, and the wait of the next step for them.
 //!
 //! A session is updated after the answer to a step was sent. A step waits only for the updates that started before it
 //! arrived, so no step waits for ever. Steps of the same agent in other sessions wait as well, because they read the
@@ -89,7 +89,7 @@ impl PendingUpdates {
         }
     }
 
-    /// What a step with these keys has to wait for.
+    /// Returns the updates that a step with these keys has to wait for.
     pub(super) fn of(&self, keys: Keys) -> Option<EarlierUpdates> {
         let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let of_session = keys.session.and_then(|key| tables.sessions.get(&key));

@@ -1,4 +1,4 @@
-//! Relevance: which earlier steps a judge is told of, when there are too many.
+//! Relevance: the choice of the earlier steps that a judge is told of, if there are too many.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 24 * 1024;
 /// The latest steps are always worth telling.
 const LATEST: usize = 4;
 
-/// What a judge may be told: every request; of the steps the most relevant ones, those first.
+/// Returns what a judge may be told: every request; of the steps the most relevant ones, those first.
 pub(super) fn history(past: &SessionSnapshot, pointed_at: &[u32]) -> History {
     let events: Vec<&Event> = past.events().collect();
     let mut ranked: Vec<(u8, u32, &Event)> = events
@@ -49,7 +49,7 @@ pub(super) fn history(past: &SessionSnapshot, pointed_at: &[u32]) -> History {
     }
 }
 
-/// From what matters most to what matters least.
+/// Returns the rank of a step, the lowest for those that matter most.
 fn rank(step: &Earlier, pointed_at: &[u32], latest: bool) -> u8 {
     let grave = step.noted.iter().any(|noted| noted.severity >= Severity::Medium);
     if pointed_at.contains(&step.number) || pointed_at.contains(&step.last) {

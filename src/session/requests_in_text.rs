@@ -12,7 +12,7 @@ const MAX_REQUEST: usize = 320;
 /// Bytes of a text that are searched for requests.
 const MAX_SEARCHED: usize = 64 * 1024;
 
-/// Whether a request hands the decision to a text: "do what the page says".
+/// Returns `true` if a request hands the decision to a text: "do what the page says".
 pub(super) fn delegates(request: &str) -> bool {
     lexicon::delegates(&plain(request))
 }
@@ -71,8 +71,8 @@ fn sentence(text: &str) -> &str {
     text
 }
 
-/// Whether a sentence ends with the first byte: at a mark before white space, where a quotation or a member of a list ends, at
-/// an empty line, or at the end of a line that is not continued.
+/// Returns `true` if a sentence ends with the first byte: at a mark before white space, where a quotation or a member of a list ends, at an empty
+/// line, or at the end of a line that is not continued.
 fn ends(rest: &[u8]) -> bool {
     match rest {
         [b'.' | b'!' | b'?', b' ', ..] | [b'\'' | b'"', b'}', ..] => true,

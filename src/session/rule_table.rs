@@ -1,4 +1,4 @@
-//! The rules over a session, each with what other code wants of it: the table of `session.toml`.
+//! The rules over a session with their properties: the table of `session.toml`.
 
 use std::sync::LazyLock;
 
@@ -57,9 +57,9 @@ rule_keys! {
 #[derive(Clone, Debug)]
 pub(super) struct SessionRule {
     pub(super) rule: Rule,
-    /// What a finding says, with names in braces for what was seen.
+    /// The explanation of a finding, with names in braces for what was seen.
     pub(super) explains: String,
-    /// Whether what it finds speaks to software.
+    /// True if its findings speak to software.
     pub(super) addresses_software: bool,
 }
 
@@ -69,7 +69,7 @@ impl AsRef<Rule> for SessionRule {
     }
 }
 
-/// INVARIANT: whoever starts the program has called [`check`].
+/// INVARIANT: the program has called [`check`] at its start.
 static RULES: LazyLock<Result<RuleTable<RuleId, SessionRule>, DataFileError>> = LazyLock::new(|| {
     load(include_str!("rules/session.toml")).map_err(|why| DataFileError::new("rules/session.toml", &why))
 });

@@ -1,7 +1,7 @@
-//! How what a session remembers is written down: the model's own types by their names, so that nothing depends on the order of an
-//! enum, and unknown names are refused.
+//! The serialised form of what a session remembers: the model's own types by their names, so that nothing depends on the order of an enum, and
+//! unknown names are refused.
 //!
-//! The model itself knows no serialisation; what of it stands in a session is translated here.
+//! The model itself knows no serialisation; those of its types that stand in a session are translated here.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,11 +14,11 @@ use crate::model::{
     ReasonCode, Request, Severity, ToolClass,
 };
 
-/// What has a name by which it is known again.
+/// A type whose values are recognised by a name.
 pub(super) trait Named: Sized {
     /// The name.
     fn name(&self) -> Cow<'_, str>;
-    /// What has this name.
+    /// Returns the value of this name.
     fn named(name: &str) -> Option<Self>;
 }
 
@@ -108,7 +108,7 @@ mod by_names {
     }
 }
 
-/// What is written field by field.
+/// A type that is written field by field.
 pub(super) trait Saved: Sized {
     fn save<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error>;
     fn load<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error>;

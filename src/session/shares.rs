@@ -1,6 +1,6 @@
 //! The share of each organisation in a store: none may hold more, so that none evicts the sessions of another.
 //!
-//! It counts and says who has to go; the store does it. What it counts can lag behind the store, never grow beyond the share.
+//! It counts and names the entries that have to go; the store removes them. Its count can lag behind the store, never grow beyond the share.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::key::Owner;
 
-/// What each organisation holds, by when it was last written.
+/// The entries of each organisation, by when they were last written.
 #[derive(Debug)]
 pub(super) struct Shares<K> {
     most_bytes: u64,
@@ -19,7 +19,7 @@ pub(super) struct Shares<K> {
 struct Holding<K> {
     bytes: u64,
     next: u64,
-    /// When an entry was written last, and what it weighs.
+    /// The time of the last write of each entry, and its weight.
     entries: HashMap<K, (u64, u32)>,
     by_age: BTreeMap<u64, K>,
 }

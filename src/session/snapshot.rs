@@ -1,4 +1,4 @@
-//! The past of a session: an immutable snapshot, and how a step record makes the next one of it.
+//! The past of a session: an immutable snapshot, from which a step record makes the next one.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::model::{Earlier, Gap, History, Kind, Origin, Outcome, Step};
 /// Steps before this one that are told where only a credential joins them.
 const RECENT: u32 = 3;
 
-/// What the user asked for and the tools that were seen take at most: they have this room of a session for themselves.
+/// The bytes that the user's requests and the tools that were seen take at most: they have this room of a session for themselves.
 const SET_ASIDE: usize = 104 * 1024;
 
 /// Ids under which one step was posted that are remembered.
@@ -25,28 +25,28 @@ const MAX_POSTINGS: usize = 8;
 /// One remembered step.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Event {
-    /// What is told of it.
+    /// The step as it is told to a judge.
     #[serde(with = "saved::by_field")]
     pub step: Arc<Earlier>,
     /// The id that a call shares with its answer.
     pub call: Option<String>,
-    /// What it was after, where it was denied for what it was after.
+    /// The intent of a step that was denied for its intent.
     pub(super) intent: Option<Arc<Intent>>,
     content: Digest,
     postings: Vec<Digest>,
-    /// How much of the session was known when it was last decided.
+    /// The part of the session that was known when it was last decided.
     seen: u32,
     bytes: usize,
 }
 
-/// What happened in a session so far. Cheap to clone.
+/// The steps of a session so far. Cheap to clone.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SessionSnapshot {
     events: Arc<VecDeque<Arc<Event>>>,
     authority: Authority,
     tools: Arc<ToolTable>,
     trail: Arc<SessionFacts>,
-    /// What is known of the agent is kept by itself.
+    /// The knowledge about the agent, which is kept by itself.
     #[serde(skip)]
     agent: Arc<AgentPast>,
     next: u32,
@@ -83,7 +83,7 @@ impl SessionSnapshot {
         self.forgotten
     }
 
-    /// Why the beginning of the session is not known, where it is not.
+    /// Returns the reason why the beginning of the session is not known, if it is not.
     pub fn gap(&self) -> Option<Gap> {
         self.gap
     }
@@ -96,7 +96,7 @@ impl SessionSnapshot {
         }
     }
 
-    /// Whether nothing happened yet.
+    /// Returns `true` if nothing has happened yet.
     pub fn is_empty(&self) -> bool {
         self.next == 1
     }
@@ -112,7 +112,7 @@ impl SessionSnapshot {
             .find(|event| event.step.number == number || event.step.last == number)
     }
 
-    /// What the user asked for.
+    /// Returns the user's requests.
     pub fn authority(&self) -> &Authority {
         &self.authority
     }
@@ -122,12 +122,12 @@ impl SessionSnapshot {
         self.tools.get(id)
     }
 
-    /// What the rules over a session have to know.
+    /// Returns the facts that the rules over a session need.
     pub fn facts(&self) -> &SessionFacts {
         &self.trail
     }
 
-    /// What is known of the agent over all its sessions.
+    /// Returns the knowledge about the agent over all its sessions.
     pub fn agent(&self) -> &AgentPast {
         &self.agent
     }
@@ -138,7 +138,7 @@ impl SessionSnapshot {
         OWN + self.bytes + self.authority.bytes() + self.tools.bytes() + self.trail.bytes()
     }
 
-    /// The same past, with what is known of the agent.
+    /// Returns the same past, with the knowledge about the agent.
     pub(super) fn of_agent(&self, agent: Arc<AgentPast>) -> Self {
         Self { agent, ..self.clone() }
     }
@@ -177,7 +177,7 @@ impl SessionSnapshot {
         earlier
     }
 
-    /// What a judge of a step may be told.
+    /// Returns what a judge of a step may be told.
     pub fn history(&self, step: &Step) -> History {
         let echoes = self.trail.taint().look(step);
         let first_read = first_read::of(&self.trail, step, &echoes);
@@ -352,8 +352,7 @@ impl SessionSnapshot {
         call.and_then(|event| event.step.tool.clone())
     }
 
-    /// Makes room. The oldest plain step of the older half goes first: what was denied, or something was seen in, is worth
-    /// more than what was ordinary.
+    /// Makes room. The oldest plain step of the older half goes first: a step that was denied, or has findings, is worth more than an ordinary one.
     fn shrink(&mut self, bounds: &Settings) {
         while self.events.len() > 1
             && (self.events.len() > bounds.steps_per_session || self.bytes() > bounds.bytes_per_session)
@@ -373,7 +372,7 @@ fn is_call(kind: Kind) -> bool {
     matches!(kind, Kind::ToolCall | Kind::McpRequest)
 }
 
-/// Whether a step brings in what somebody outside wrote.
+/// Returns `true` if a step brings in words from outside.
 pub(super) fn reads_untrusted(step: &Earlier) -> bool {
     step.said
         .iter()

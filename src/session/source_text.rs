@@ -1,4 +1,4 @@
-//! Texts that were read from outside, kept so that a judge can be shown where something stood first.
+//! Texts that were read from outside, kept so that a judge can be shown the first place of something.
 //!
 //! A short text is kept whole; of a long one, windows around what was seen in it, what asks for something, and windows around
 //! values to which something can be sent, then its head. What must not be repeated is taken out before. Bounded, in bytes of one text and of one step.
@@ -28,10 +28,10 @@ const MAX_LOOKED_AT: usize = 256 * 1024;
 /// Bytes on either side of a value of a long text.
 const AROUND_VALUE: usize = 160;
 
-/// What is kept of one text.
+/// The kept parts of one text.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceText {
-    /// Where it stood.
+    /// The place of the text in its step.
     #[serde(with = "saved::by_name")]
     pub pointer: Pointer,
     /// The parts that are kept, each with the byte at which it began.
@@ -41,7 +41,7 @@ pub struct SourceText {
 }
 
 impl SourceText {
-    /// What is kept of a text of which these bytes matter most, in so many bytes.
+    /// Keeps, in so many bytes, the parts of a text that matter most: these bytes first.
     pub(super) fn of(pointer: &Pointer, text: &str, seen: &[Range<usize>], room: usize) -> Self {
         let room = room.min(MAX_TEXT);
         let parts = if text.len() <= room {
@@ -65,7 +65,7 @@ impl SourceText {
 /// A kept text, with where it was read.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KeptText {
-    /// Where.
+    /// The place where it was read.
     pub place: Arc<Provenance>,
     /// The text.
     pub text: SourceText,

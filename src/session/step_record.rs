@@ -25,25 +25,25 @@ const MAX_NOTED: usize = 8;
 /// Bytes that are learned from one step.
 const MAX_LEARNED: usize = 512 * 1024;
 
-/// What was decided about a step.
+/// The decision about a step.
 #[derive(Clone, Copy, Debug)]
 pub struct Settled<'a> {
-    /// What became of it.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Why.
+    /// The reasons for the decision.
     pub reasons: &'a [ReasonCode],
-    /// What was seen in it.
+    /// The findings in the step.
     pub findings: &'a [Finding],
-    /// What must not be repeated.
+    /// The texts that must not be repeated.
     pub withheld: &'a Withheld,
 }
 
 impl<'a> Settled<'a> {
-    /// What a verdict says.
+    /// Takes the decision from a verdict.
     pub fn by(verdict: &'a Verdict, withheld: &'a Withheld) -> Self {
         Self {
             outcome: match (verdict.decision, &verdict.observed) {
-                // It happened because nobody stopped it, and not because it was allowed.
+                // It happened because it was not stopped, and not because it was allowed.
                 (Decision::Allow, Some(observed)) if observed.outcome() != "allow" => Outcome::Done,
                 (Decision::Allow, _) => Outcome::Allowed,
                 (Decision::Modify, _) => Outcome::Modified,
@@ -62,9 +62,9 @@ impl<'a> Settled<'a> {
 /// A text to learn from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LearnedText {
-    /// Who wrote it.
+    /// The author of the text.
     pub origin: Origin,
-    /// Where it stood.
+    /// The place of the text in the step.
     pub pointer: Pointer,
     /// The text.
     pub text: String,
@@ -81,30 +81,30 @@ pub struct StepRecord {
     pub posting: Option<Digest>,
     /// The id that a call shares with its answer.
     pub call: Option<String>,
-    /// How much of the session was known when it was decided: the number that would have been next.
+    /// The part of the session that was known when it was decided: the number that would have been next.
     pub seen: u32,
-    /// What the user said, in a message that was let through.
+    /// The user's words, in a message that was let through.
     pub request: Option<String>,
     /// The texts to learn from. Of a denied step only those from outside: should its words turn up all the same, it is to
     /// be known where they came from.
     pub texts: Vec<LearnedText>,
     /// Texts from outside as they may be shown again, without what must not be repeated.
     pub sources: Vec<SourceText>,
-    /// What it did, as the rules over a session see it.
+    /// The effects of the step, as the rules over a session see them.
     pub effects: Effects,
     /// Tools whose definitions came with it.
     pub tools: Vec<(String, ToolSeen)>,
     /// Memories that it stores out of untrusted texts.
     pub tainted_memories: Vec<TaintedMemory>,
-    /// Why the beginning of its session was not known when it was decided, where it was not.
+    /// The reason why the beginning of its session was not known when it was decided, if it was not.
     pub gap: Option<Gap>,
-    /// What must not stand in anything that is kept.
+    /// The texts that must not stand in anything that is kept.
     pub withheld: Withheld,
 }
 
 impl StepRecord {
-    /// What is to be remembered of a step by itself; what its session adds comes from [`super::Recalled::step_record`]. `step` is
-    /// the step as it happened: the modified one where it was modified.
+    /// Makes the record of a step by itself; what its session adds comes from [`super::Recalled::step_record`]. `step` is the step as it happened:
+    /// the modified one if it was modified.
     pub(super) fn new(step: &Step, received: &Identity, settled: Settled<'_>) -> Self {
         let withheld = settled.withheld;
         let (said, unsaid) = quoted(step, withheld);
@@ -158,7 +158,7 @@ impl StepRecord {
     }
 }
 
-/// What tells a step from others: by what it says, and by what its sender calls it.
+/// The identity of a step: its content, and the name that its sender gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity {
     pub(super) content: Digest,
@@ -166,7 +166,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Of a step as it was received. Times, turns and other things around it make no other step of it.
+    /// Computes the identity of a step as it was received. Times, turns and other things around it make no other step of it.
     pub fn of(step: &Step) -> Self {
         let mut parts = vec![step.method.as_str(), step.kind.as_str()];
         for data in &step.data {
@@ -189,12 +189,12 @@ impl Identity {
     }
 }
 
-/// Whether a content makes a step what it is. Ids of executions and messages do not.
+/// Returns `true` if a content makes a step what it is. Ids of executions and messages do not.
 fn is_essential(content: &Content) -> bool {
     content.place == Place::Body && content.origin != Origin::Unknown
 }
 
-/// What the user said, in a message of the user that was let through.
+/// Returns the user's words, in a message of the user that was let through.
 ///
 /// INVARIANT: nothing else ever becomes a request.
 fn request(step: &Step, settled: Settled<'_>) -> Option<String> {
@@ -212,7 +212,7 @@ fn request(step: &Step, settled: Settled<'_>) -> Option<String> {
     Some(texts.join("\n"))
 }
 
-/// What a step said, as it may be repeated; and how many texts were too many.
+/// Returns the texts of a step, as they may be repeated; and the number of texts that were too many.
 fn quoted(step: &Step, withheld: &Withheld) -> (Vec<EarlierText>, usize) {
     let strings = step
         .contents
@@ -260,7 +260,7 @@ fn quoted(step: &Step, withheld: &Withheld) -> (Vec<EarlierText>, usize) {
     (said, unsaid)
 }
 
-/// Whether a text is told of later. An agent's reasoning is not: it can only persuade.
+/// Returns `true` if a text is told of later. An agent's reasoning is not: it can only persuade.
 fn is_quotable(content: &Content) -> bool {
     let readable = match content.form {
         Form::Text | Form::Number | Form::TextFile { .. } => true,
@@ -293,7 +293,7 @@ fn learned_texts(step: &Step, outcome: Outcome, withheld: &Withheld) -> Vec<Lear
     learned
 }
 
-/// What was seen in a step. What was seen around it is the same at every step, and says nothing about this one.
+/// Returns the findings in a step. Those in what surrounds it are the same at every step, and say nothing about this one.
 fn noted(step: &Step, findings: &[Finding], withheld: &Withheld) -> Vec<Noted> {
     let in_body = |finding: &&Finding| {
         let content = finding.content.and_then(|id| step.content(id));

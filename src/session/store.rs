@@ -1,4 +1,4 @@
-//! Where sessions are kept: a small trait, and the store in this process.
+//! The stores of sessions: a small trait, and the store in this process.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::{AgentKey, AgentPast, Keys, SessionKey, SessionSnapshot, StepRecord};
 use crate::model::Gap;
 use crate::shared::Link;
 
-/// How much is remembered, for how long.
+/// The bounds of what is remembered.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Sessions over all organisations.
@@ -29,27 +29,27 @@ pub struct Settings {
     pub steps_per_session: usize,
     /// Bytes of one session, with all that is known of it.
     pub bytes_per_session: usize,
-    /// How long a session is remembered after its last step.
+    /// The time that a session is remembered after its last step.
     pub time_to_live: Duration,
-    /// What stands for a session where a step names none.
+    /// The treatment of steps that name no session.
     pub nameless: super::Nameless,
-    /// Where sessions are kept over a restart; `None`: in this process alone.
+    /// The place of sessions over a restart; `None`: in this process alone.
     pub kept: Option<Kept>,
 }
 
-/// Where sessions are kept over a restart.
+/// The folder in which sessions are kept over a restart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// The folder; it belongs to one guardian.
     pub directory: PathBuf,
     /// Bytes that it may take.
     pub bytes: u64,
-    /// How long another guardian may go on using it.
+    /// The time that is waited for another guardian that uses the folder.
     pub wait: Duration,
 }
 
 impl Settings {
-    /// The same, in this process alone: for commands that are no server.
+    /// Returns the same settings, in this process alone: for commands that are no server.
     pub fn in_process(self) -> Self {
         Self { kept: None, ..self }
     }
@@ -70,7 +70,7 @@ impl Default for Settings {
     }
 }
 
-/// Why a session could not be recalled or remembered.
+/// The reason why a session could not be recalled or remembered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the store of sessions did not answer: {0}")]
 pub struct StoreFailure(pub String);
@@ -90,7 +90,7 @@ impl Marker {
         }
     }
 
-    /// Ends it, and waits until everybody can know.
+    /// Ends it, and waits until all nodes can know.
     pub(super) async fn end(mut self) {
         if let Some(end) = self.end.take() {
             end.await;
@@ -108,7 +108,7 @@ impl Drop for Marker {
 
 /// A place where sessions are kept.
 pub trait SessionStore: Send + Sync {
-    /// What happened in a session so far, and what is known of the agent. An unknown session has an empty past.
+    /// Returns the past of a session, and the knowledge about the agent. An unknown session has an empty past.
     fn recall(
         &self,
         session: SessionKey,
@@ -128,7 +128,7 @@ pub trait SessionStore: Send + Sync {
         ready(None).boxed()
     }
 
-    /// For how long a store that nodes share has held sessions; `None` where each process has its own.
+    /// Returns the time for which a store that nodes share has held sessions; `None` if each process has its own.
     fn shared_for(&self) -> Option<Duration> {
         None
     }
@@ -153,7 +153,7 @@ pub struct LocalSessions {
     session_shares: Arc<Shares<SessionKey>>,
     agent_shares: Arc<Shares<AgentKey>>,
     forgotten: Arc<Forgotten>,
-    /// What a session weighs at least.
+    /// The least weight of a session.
     least: u64,
     settings: Settings,
     evicted: Arc<AtomicU64>,
@@ -166,21 +166,21 @@ struct Entry<T> {
     at: Instant,
 }
 
-/// What is remembered after a step record.
+/// The state after a step record.
 pub(super) struct Learned {
     pub(super) past: Arc<SessionSnapshot>,
-    /// What is known of the agent, where that is more than before.
+    /// The knowledge about the agent, if it is more than before.
     pub(super) agent: Option<Arc<AgentPast>>,
 }
 
-/// What is known of agents is kept much longer than a session, in this part of the bytes.
+/// The divisor of the bytes for knowledge about agents, which is kept much longer than a session.
 const FOR_AGENTS: u64 = 8;
-/// How much longer.
+/// The number of times longer.
 pub(super) const AGENTS_LIVE: u32 = 24 * 7;
-/// What an entry takes besides its value, here and where shares are counted.
+/// The bytes that an entry takes besides its value, here and where shares are counted.
 const ENTRY: usize = 512;
 
-/// What a session weighs: no session so little that more than allowed would fit.
+/// Returns the weight of a session: no session weighs so little that more than allowed would fit.
 fn weight(past: &SessionSnapshot, least: u64) -> u32 {
     let bytes = (past.bytes() + ENTRY) as u64;
     u32::try_from(bytes.max(least)).unwrap_or(u32::MAX)
@@ -256,7 +256,7 @@ impl LocalSessions {
         self.sessions.weighted_size() + self.agents.weighted_size()
     }
 
-    /// What is remembered of a session, or why nothing is.
+    /// Returns the past of a session, or the reason why there is none.
     async fn past(&self, session: &SessionKey) -> Result<Arc<SessionSnapshot>, Option<Gap>> {
         match self.sessions.get(session).await {
             Some(kept) if self.is_fresh(&kept) => Ok(Arc::clone(&kept.value)),
@@ -265,12 +265,12 @@ impl LocalSessions {
         }
     }
 
-    /// Whether a session is remembered.
+    /// Returns `true` if a session is remembered.
     pub(super) async fn holds(&self, session: &SessionKey) -> bool {
         self.past(session).await.is_ok()
     }
 
-    /// Whether anything is known of an agent.
+    /// Returns `true` if anything is known of an agent.
     pub(super) async fn holds_agent(&self, agent: &AgentKey) -> bool {
         self.agents.contains_key(agent)
     }
@@ -299,7 +299,7 @@ impl LocalSessions {
         self.let_go(leaving).await;
     }
 
-    /// Puts back what is known of an agent, unless something is.
+    /// Puts back the knowledge about an agent, unless there is some.
     pub(super) async fn restore_agent(&self, key: AgentKey, agent: Arc<AgentPast>) {
         let mut leaving = Vec::new();
         let put = |entry: Option<moka::Entry<AgentKey, Arc<AgentPast>>>| {

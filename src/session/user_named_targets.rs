@@ -1,8 +1,8 @@
-//! What the user named: an object that the user spoke of lowers what a rule may decide to evidence.
+//! The objects that the user named: one that the user spoke of lowers what a rule may decide to evidence.
 //!
-//! A rule that looks at one call knows what a command does, and not who wanted it. Whoever asks to write an image to
-//! `/dev/sdc`, to drop `legacy_2019` or to run an installer by its address has named what is acted upon, and a judge
-//! weighs the rest. What is certain whoever asked stays as it is. Only words of the user in this session count.
+//! A rule that looks at one call knows what a command does, and not who wanted it. A user that asks to write an image to `/dev/sdc`, to drop
+//! `legacy_2019` or to run an installer by its address has named what is acted upon, and a judge weighs the rest. What is certain, whoever asked,
+//! stays as it is. Only words of the user in this session count.
 
 use super::lexicon::words;
 use super::rule_table::rule_of;
@@ -97,7 +97,7 @@ fn lowerable<'r>(finding: &Finding, rules: impl Fn(&str) -> Option<&'r Rule>) ->
         .filter(|rule| rule.object != RuleObject::Nothing)
 }
 
-/// How a path has to be named.
+/// The wording by which a path has to be named.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wording {
     /// With all its parts.
@@ -106,7 +106,7 @@ enum Wording {
     Short,
 }
 
-/// Whether every object of its kind in a text is one that the user named, and there is one.
+/// Returns `true` if every object of its kind in a text is one that the user named, and there is one.
 fn names(trail: &SessionFacts, text: &str, object: RuleObject, wording: Wording) -> bool {
     let tokens = || tokens(text).take(MAX_OBJECTS);
     let said = |token: &str| trail.taint().user_said_all(token);
@@ -114,7 +114,7 @@ fn names(trail: &SessionFacts, text: &str, object: RuleObject, wording: Wording)
         let mut objects = tokens().filter(|token| is_object(token)).peekable();
         objects.peek().is_some() && objects.all(said)
     };
-    // A place that nobody named is not part of what the user asked for.
+    // A place that the user did not name is not part of what the user asked for.
     let strange = tokens().any(|token| is_address(token) && !said(token));
     match object {
         RuleObject::Nothing => false,
@@ -138,8 +138,8 @@ fn names(trail: &SessionFacts, text: &str, object: RuleObject, wording: Wording)
     }
 }
 
-/// Whether a command fetches from a protected address that stands in a text which the user told the agent to follow, and
-/// that does not speak to software.
+/// Returns `true` if a command fetches from a protected address that stands in a text which the user told the agent to follow, and that does not
+/// speak to software.
 fn is_described(past: &SessionSnapshot, content: &Content, step: &Step) -> bool {
     let trail = past.facts();
     if !trail.delegates() {
@@ -216,7 +216,7 @@ fn is_name(token: &str) -> bool {
         && !words().statements.contains(token.to_ascii_lowercase().as_str())
 }
 
-/// Whether the user spoke of a path by the name of its file, without its ending, or of the program whose settings it holds: of
+/// Returns `true` if the user spoke of a path by the name of its file, without its ending, or of the program whose settings it holds: of
 /// `/var/log/syslog` as the syslog, of `/etc/nginx/sites-enabled/shop` as nginx.
 fn said_in_short(path: &str, said: impl Fn(&str) -> bool) -> bool {
     const WHOLE: &[&str] = &["home", "root", "users", "boot", "disk", "system", "windows"];

@@ -1,4 +1,4 @@
-//! What a step adds to a trail.
+//! The update of a trail by a step.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -39,7 +39,7 @@ const MAX_SOURCE_BYTES: usize = 160 * 1024;
 /// Texts that are kept.
 const MAX_SOURCES: usize = 400;
 
-/// What was noted of the texts of a step, by where they stand: a step may have tens of thousands.
+/// The notes about the texts of a step, by pointer: a step may have tens of thousands.
 struct Notes<'a> {
     sources: HashMap<&'a str, &'a SourceText>,
     instructions: HashMap<&'a str, Vec<&'a InstructionSpan>>,
@@ -269,7 +269,7 @@ impl SessionFacts {
     }
 }
 
-/// Whether a call adds to a file rather than writing it anew.
+/// Returns `true` if a call adds to a file rather than writing it anew.
 fn appends(tool: &str, text: &str) -> bool {
     tool.to_ascii_lowercase().contains("append") || text.contains(">>") || text.contains("tee -a")
 }

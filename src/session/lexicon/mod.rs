@@ -24,7 +24,7 @@ pub(super) static LEXICON: CompiledIn<Lexicon, DataFileError> = CompiledIn::new(
 pub(super) struct Lexicon {
     words: Words,
     phrases: Phrases,
-    /// As sentences write what asks, in small letters and with a capital; with what may not be part of a longer word behind it.
+    /// The phrases that ask for something, in small letters and with a capital, each with the text that must not be part of a longer word behind it.
     asking: Option<AhoCorasick>,
     signs: Option<SignSearch>,
 }
@@ -54,7 +54,7 @@ pub(super) struct Words {
     pub(super) file_endings: HashSet<String>,
 }
 
-/// What users and instructions say, described in `phrases.toml`.
+/// Phrases of users and instructions, described in `phrases.toml`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Phrases {
@@ -122,29 +122,29 @@ pub(super) fn words() -> &'static Words {
     &LEXICON.get().words
 }
 
-/// Whether a name, taken apart into words, has one of a list.
+/// Returns `true` if one of the words of a name is in a list.
 pub(super) fn names_one_of(name: &str, list: &HashSet<String>) -> bool {
     words_of(name).iter().any(|word| list.contains(word))
 }
 
-/// Whether a text, as [`plain`](super::taint::plain) writes it, hands a decision to a text.
+/// Returns `true` if a text, as [`plain`](super::taint::plain) writes it, hands a decision to a text.
 pub(super) fn delegates(plain: &str) -> bool {
     let mut phrases = LEXICON.get().phrases.delegating.iter();
     phrases.any(|phrase| plain.contains(&format!(" {phrase} ")))
 }
 
-/// Where a sentence first says, by one of the phrases for that, that it asks for something. One search for all phrases: one for
-/// each took half of the processor time of a step.
+/// Returns the place of the first phrase by which a sentence asks for something. One search for all phrases: one for each took half of the processor
+/// time of a step.
 pub(super) fn asks_at(sentence: &str) -> Option<usize> {
     Some(LEXICON.get().asking.as_ref()?.find(sentence)?.start())
 }
 
-/// Whether a word may stand before the verb of a sentence that asks for something.
+/// Returns `true` if a word may stand before the verb of a sentence that asks for something.
 pub(super) fn is_opening(word: &str) -> bool {
     LEXICON.get().phrases.opening.contains(word)
 }
 
-/// Whether a word agrees.
+/// Returns `true` if a word agrees.
 pub(super) fn agrees(word: &str) -> bool {
     LEXICON.get().phrases.agreeing.contains(word)
 }
@@ -154,17 +154,17 @@ pub(super) fn agreeing_phrases() -> &'static [String] {
     &LEXICON.get().phrases.agreeing_phrases
 }
 
-/// How instructions say that an agent only reads.
+/// Returns the phrases by which instructions say that an agent only reads.
 pub(super) fn reading_only() -> &'static [String] {
     &LEXICON.get().phrases.reading_only
 }
 
-/// What a tool does that a verb of another language than English speaks of.
+/// Returns the class of tool that a verb of another language than English speaks of.
 pub(super) fn class_of(verb: &str) -> Option<ToolClass> {
     class_in(&LEXICON.get().phrases.verbs, verb)
 }
 
-/// What a program, or an English word of a request, says is done, beside the verbs that tools are classified by.
+/// Returns the class of tool that a program, or an English word of a request, speaks of, beside the verbs that tools are classified by.
 pub(super) fn act_of(word: &str) -> Option<ToolClass> {
     class_in(&LEXICON.get().phrases.acts, word)
 }

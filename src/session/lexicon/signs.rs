@@ -6,15 +6,15 @@ use std::ops::Range;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
 use serde::Deserialize;
 
-/// What a text shows.
+/// A sign that a text can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(in crate::session) enum Sign {
     /// It speaks to software, or of it.
     Addressee,
-    /// Nobody is to be told or asked.
+    /// No one is to be told or asked.
     Quiet,
-    /// Somebody is said to have agreed.
+    /// Someone is said to have agreed.
     Consent,
     /// Something is to be done.
     Act,
@@ -49,12 +49,12 @@ impl Signs {
         self.0 |= 1 << sign as u8;
     }
 
-    /// Whether it shows this.
+    /// Returns `true` if it shows this sign.
     pub(in crate::session) fn has(self, sign: Sign) -> bool {
         self.0 & (1 << sign as u8) != 0
     }
 
-    /// Whether it shows one of these.
+    /// Returns `true` if it shows one of these signs.
     pub(in crate::session) fn has_any(self, of: &[Sign]) -> bool {
         of.iter().any(|sign| self.has(*sign))
     }
@@ -85,7 +85,7 @@ struct Word {
 }
 
 impl SignSearch {
-    /// Lists, and what each stands for.
+    /// Builds the search from lists of words and the sign of each list.
     ///
     /// # Errors
     ///
@@ -132,7 +132,7 @@ impl SignSearch {
 }
 
 impl Word {
-    /// Whether what was found at a place is this word.
+    /// Returns `true` if what was found at a place is this word.
     fn stands(&self, lower: &str, at: Range<usize>) -> bool {
         let before = lower.get(..at.start).and_then(|text| text.chars().next_back());
         let inside = lower.get(at.start..).and_then(|text| text.chars().next());

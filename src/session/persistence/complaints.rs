@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 /// The time between two lines.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// What failed, and what was said of it.
+/// The count of failures since the last line in the log, and the time of that line.
 #[derive(Debug, Default)]
 pub(super) struct Complaints(Mutex<State>);
 
@@ -18,7 +18,7 @@ struct State {
 }
 
 impl Complaints {
-    /// How many failures a line is to tell of now, this one among them; `None` where none is due.
+    /// Returns the number of failures that a line is to report now, this one among them; `None` if no line is due.
     fn due(&self, now: Instant) -> Option<u64> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         state.untold += 1;
@@ -29,7 +29,7 @@ impl Complaints {
         Some(std::mem::take(&mut state.untold))
     }
 
-    /// Says that something failed, if a line is due.
+    /// Logs that something failed, if a line is due.
     pub(super) fn error(&self, what: &str, error: &dyn std::fmt::Display) {
         if let Some(failures) = self.due(Instant::now()) {
             tracing::error!(%error, failures, "{what}");

@@ -14,7 +14,7 @@ const FORMAT: i32 = 1;
 const FILE: &str = "sessions.sqlite3";
 /// The file that says that the folder is in use.
 const LOCK: &str = "guardian.lock";
-/// How long a connection waits for the other one.
+/// The time that a connection waits for the other one.
 const BUSY: Duration = Duration::from_secs(2);
 /// Bytes of a page.
 const PAGE: u64 = 4096;
@@ -44,7 +44,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    /// How long ago it was written.
+    /// Returns the time since it was written.
     pub(super) fn age(&self) -> Duration {
         Duration::from_secs(now().saturating_sub(self.written))
     }
@@ -65,7 +65,7 @@ pub(super) struct Database {
 
 /// Takes the folder for this process, and makes it where there is none. Waits so long for another process.
 pub(super) fn lock(directory: &Path, wait: Duration) -> Result<File, KeptError> {
-    /// How long until it is tried again.
+    /// The pause before the next attempt.
     const AGAIN: Duration = Duration::from_millis(5);
     let until = Instant::now() + wait;
     let unusable = |at: &Path, why| KeptError::Unusable { at: at.to_owned(), why };

@@ -8,8 +8,8 @@
 //! remember ──▶ in memory ──▶ waiting ──(a thread of its own)──▶ database
 //! ```
 //!
-//! - Written is the whole past of a session, the latest only: a session of which ten steps came while one was being written is
-//!   written once more. Nothing of it is done on a thread that answers steps.
+//! - The whole past of a session is written, and only the latest one: a session of which ten steps came while one was being written is written once
+//! more. None of this is done on a thread that answers steps.
 //! - A process that is killed loses what was waiting: a few milliseconds. A process that ends writes it. The database itself
 //!   is never left half-written (SQLite with a write-ahead log).
 //! - Bounds: bytes over all and for each organisation, time since the last step. What makes room is told when it is asked for.
@@ -35,7 +35,7 @@ use complaints::Complaints;
 use database::{Database, Row, Table};
 use writer::Writer;
 
-/// Why a folder cannot keep sessions.
+/// The reason why a folder cannot keep sessions.
 #[derive(Debug, thiserror::Error)]
 pub enum KeptError {
     /// The folder or a file in it cannot be used.
@@ -43,7 +43,7 @@ pub enum KeptError {
     Unusable {
         /// The folder or the file.
         at: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         why: std::io::Error,
     },
     /// Another process uses it.
@@ -54,7 +54,7 @@ pub enum KeptError {
     Database {
         /// The file.
         at: PathBuf,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
 }
@@ -98,7 +98,7 @@ impl KeptSessions {
         })
     }
 
-    /// What is written down under a key, in the table; `None` also where it cannot be read.
+    /// Reads the row of a key in the table; `None` also if it cannot be read.
     async fn read(&self, table: Table, key: [u8; 32]) -> Option<Row> {
         let reader = Arc::clone(&self.reader);
         let read = tokio::task::spawn_blocking(move || {
@@ -144,7 +144,7 @@ impl KeptSessions {
     }
 }
 
-/// What a row holds; `None`, and a word in the log, where it is none of this version.
+/// Decodes a row; returns `None`, with a word in the log, if it is not of this version.
 fn decoded<T: serde::de::DeserializeOwned>(row: &Row) -> Option<T> {
     rmp_serde::from_slice(&row.value)
         .inspect_err(|error| tracing::warn!(%error, "a kept session is not understood and counts as forgotten"))

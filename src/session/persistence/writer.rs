@@ -1,4 +1,4 @@
-//! The writer: a thread that writes down what is waiting, the latest past of each session, and keeps the database within its bounds.
+//! The writer: a thread that writes the waiting sessions, the latest past of each, and keeps the database within its bounds.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -17,12 +17,12 @@ use crate::telemetry::names;
 const MAX_WAITING: usize = 16 * 1024;
 /// Bytes that are written at once.
 const BATCH_BYTES: usize = 16 * 1024 * 1024;
-/// How long an end, or a flush, waits for what is waiting.
+/// The time that an end, or a flush, waits for the waiting rows.
 const MAX_FLUSH: Duration = Duration::from_secs(10);
-/// How often it is looked for what is too old.
+/// The interval at which old rows are removed.
 const HOUSEKEEPING: Duration = Duration::from_secs(60);
 
-/// How much is kept, for how long.
+/// The bounds of the database in bytes and time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) bytes: u64,
@@ -30,7 +30,7 @@ pub(super) struct Bounds {
     pub(super) time_to_live: Duration,
 }
 
-/// What waits for the thread, and the thread.
+/// The thread and the sessions that wait for it.
 pub(super) struct Writer {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -49,7 +49,7 @@ struct Shared {
 struct Waiting {
     sessions: HashMap<SessionKey, Arc<SessionSnapshot>>,
     agents: HashMap<AgentKey, Arc<AgentPast>>,
-    /// What is being written; it can be asked for until it is there.
+    /// The sessions that are being written; they can be asked for until they are there.
     under_way: Vec<(SessionKey, Arc<SessionSnapshot>)>,
     agents_under_way: Vec<(AgentKey, Arc<AgentPast>)>,
     closing: bool,
@@ -94,7 +94,7 @@ impl Writer {
         }
     }
 
-    /// Puts what was learned before the thread.
+    /// Hands what was learned to the thread.
     pub(super) fn write(
         &self,
         session: SessionKey,
@@ -176,14 +176,14 @@ impl Drop for Writer {
     }
 }
 
-/// What the thread works with.
+/// The state of the thread.
 struct Work {
     shared: Arc<Shared>,
     database: Database,
     bounds: Bounds,
     forgotten: Arc<Forgotten>,
     kept_house: Option<Instant>,
-    /// Bytes written since it was looked at the bounds.
+    /// Bytes written since the bounds were last checked.
     unchecked: u64,
     complaints: Complaints,
 }
@@ -243,7 +243,7 @@ impl Work {
         true
     }
 
-    /// What is under way, as rows.
+    /// Returns the rows of what is being written.
     fn rows(&self) -> Vec<NewRow> {
         let (sessions, agents) = {
             let waiting = self.shared.lock();
@@ -290,7 +290,7 @@ impl Work {
         Ok(())
     }
 
-    /// Makes room where an organisation, or all together, hold more than they may. What is kept of agents has a quarter for itself.
+    /// Makes room if an organisation, or all together, hold more than they may. What is kept of agents has a quarter for itself.
     fn keep_within(&mut self) -> rusqlite::Result<()> {
         let most = self.bounds.organisation_bytes / 4 * 3;
         for (owner, held) in self.database.owners_over(Table::Sessions, most)? {
@@ -323,7 +323,7 @@ impl Work {
             .expire(Table::Agents, self.bounds.time_to_live.saturating_mul(AGENTS_LIVE))
     }
 
-    /// Does something, and says in the log, not too often, where it fails.
+    /// Does a piece of work, and logs, not too often, that it failed.
     fn told(&mut self, work: impl FnOnce(&mut Self) -> rusqlite::Result<()>) {
         if let Err(error) = work(self) {
             metrics::counter!(names::SESSIONS_UNKEPT).increment(1);

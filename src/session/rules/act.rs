@@ -1,5 +1,5 @@
-//! What a call does, in words: its verb, what it does it to, and which words mean the same. Made once for a step, and then
-//! held against each instruction.
+//! The act of a call in words: its verb, its objects, and the words that mean the same. Made once for a step, and then compared with each
+//! instruction.
 
 use super::rule_context::RuleContext;
 use crate::model::{Finding, ReasonCode, ToolClass};
@@ -8,7 +8,7 @@ use crate::session::lexicon;
 use crate::session::taint::{TaintHit, plain, stem};
 use crate::tools;
 
-/// How much of what a tool does an instruction names.
+/// The part of what a tool does that an instruction names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Act {
     /// Nothing.
@@ -21,7 +21,7 @@ pub(super) enum Act {
     Exact,
 }
 
-/// What the called tool does, by its name and its classes.
+/// The act of the called tool, by its name and its classes.
 pub(super) struct Doing {
     readings: Vec<Reading>,
     /// The tool's name as one word, if programs alone write it so, and the user did not.
@@ -30,14 +30,14 @@ pub(super) struct Doing {
     reading_synonyms: Vec<u64>,
 }
 
-/// One way to read a name: which word is the verb.
+/// One reading of a name, with the word that is its verb.
 struct Reading {
     verb: u64,
     objects: Vec<u64>,
     brings_in: bool,
-    /// Whether the user spoke of none of the objects.
+    /// True if the user spoke of none of the objects.
     strange: bool,
-    /// Whether the user asked for what the tool does, with whatever.
+    /// True if the user asked for this act, with any objects.
     asked: bool,
 }
 
@@ -82,12 +82,12 @@ impl Doing {
         }
     }
 
-    /// Whether an instruction names the tool itself, as programs write it.
+    /// Returns `true` if an instruction names the tool itself, as programs write it.
     pub(super) fn is_named_in(&self, instruction: &Instruction) -> bool {
         self.name.as_ref().is_some_and(|name| instruction.words.contains(name))
     }
 
-    /// How much of what the tool does an instruction names; and whether the user asked for that.
+    /// Returns the part of the act that an instruction names; and whether the user asked for that act.
     pub(super) fn named_in(&self, instruction: &Instruction) -> (Act, bool) {
         let mut best = (Act::Nothing, self.readings.last().is_some_and(|reading| reading.asked));
         for reading in &self.readings {
@@ -118,7 +118,7 @@ impl Doing {
     }
 }
 
-/// Whether the call deletes, as a tool that deletes or as a command with a word for it.
+/// Returns `true` if the call deletes, as a tool that deletes or as a command with a word for it.
 pub(super) fn deletes(context: &RuleContext<'_>, echo: &TaintHit) -> bool {
     let command = || echo.content.and_then(|id| context.step.content(id));
     context.has(ToolClass::Destroys)
@@ -126,7 +126,7 @@ pub(super) fn deletes(context: &RuleContext<'_>, echo: &TaintHit) -> bool {
             && command().is_some_and(|content| context.command(content).deletes))
 }
 
-/// Whether a finding says that what would be run does harm.
+/// Returns `true` if a finding says that what would be run does harm.
 pub(super) fn is_harm(seen: &Finding) -> bool {
     matches!(
         seen.reason,

@@ -58,7 +58,7 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     found.extend(finding(RuleId::ApprovedOtherwise, context, site));
 }
 
-/// Whether a text of this step claims consent, or wants something done quietly.
+/// Returns `true` if a text of this step claims consent, or wants something done quietly.
 pub(super) fn claims_consent(context: &RuleContext<'_>, step: u32) -> bool {
     let mut sources = context.facts().sources().filter(|kept| kept.place.number == step);
     let claims = |text: &str| {
@@ -68,12 +68,12 @@ pub(super) fn claims_consent(context: &RuleContext<'_>, step: u32) -> bool {
     sources.any(|kept| kept.text.parts.iter().any(|(_, text)| claims(text)))
 }
 
-/// Whether the tool sets up what goes on by itself: a rule of forwarding, a hook, an account that is paid into.
+/// Returns `true` if the tool sets up something that continues by itself: a rule of forwarding, a hook, an account that is paid into.
 fn stands(context: &RuleContext<'_>) -> bool {
     !context.classified.reads && names_one_of(context.tool(), &words().standing)
 }
 
-/// Whether the tool orders, books or buys something.
+/// Returns `true` if the tool orders, books or buys something.
 fn orders_goods(context: &RuleContext<'_>) -> bool {
     !context.classified.reads && names_one_of(context.tool(), &words().ordering)
 }
@@ -109,7 +109,7 @@ fn claimed(context: &RuleContext<'_>) -> Option<Finding> {
     Some(told)
 }
 
-/// Who or what the call is aimed at, where the approved step was aimed at somebody else, and the user never spoke of it.
+/// Returns the target of the call if the approved step was aimed at another one and the user never spoke of it.
 fn strange_target<'a>(context: &'a RuleContext<'_>, approved: &str) -> Option<(&'a Content, String)> {
     let known: Vec<(ValueKind, u64)> = taint::values_of(approved);
     let aimed = |kind: ValueKind| kind.is_destination() || kind == ValueKind::Path;
@@ -148,13 +148,13 @@ fn strange_target<'a>(context: &'a RuleContext<'_>, approved: &str) -> Option<(&
     })
 }
 
-/// Whether a path leads to a file that was named without its folder.
+/// Returns `true` if a path leads to a file that was named without its folder.
 fn names_file(approved: &str, path: &str) -> bool {
     let file = path.rsplit(['/', '\\']).next().unwrap_or_default();
     !path.contains(':') && (3..path.len()).contains(&file.len()) && approved.contains(file)
 }
 
-/// What is not as it was approved: the text, its place, its length, and how an explanation calls it.
+/// A difference from what was approved: the text, its place, its length, and its name in an explanation.
 type Other = (Option<ContentId>, Pointer, usize, String);
 
 /// An amount that stands neither in what was approved nor in anything that the user said, where what was approved names one.

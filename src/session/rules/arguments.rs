@@ -25,7 +25,7 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// What a call of a tool that is named like a program would do on a command line, and what its environment makes of it.
+/// Finds harm in the command line that a call of a tool named like a program amounts to, and in its environment.
 fn program(context: &RuleContext<'_>) -> Option<Finding> {
     let words = tools::words_of(context.tool());
     let named = words.iter().find(|word| programs::is(Role::NamesTools, word));

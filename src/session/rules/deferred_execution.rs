@@ -1,7 +1,6 @@
-//! What is written now and runs later: targets of builds, steps of pipelines, hooks, jobs by the clock, tasks of editors,
-//! provisioners.
+//! Texts that are written now and run later: targets of builds, steps of pipelines, hooks, jobs by the clock, tasks of editors, provisioners.
 //!
-//! Writing such a file is ordinary work. What is told is harm within it, seen as if it were a command.
+//! Writing such a file is ordinary work. Only harm within it is reported, read as if it were a command.
 
 use super::act::is_harm;
 use super::rule_context::RuleContext;
@@ -20,7 +19,7 @@ const MAX_TEXTS: usize = 8;
 const MAX_COMMAND: usize = 1_000;
 /// Commands of one text that are looked at.
 const MAX_COMMANDS: usize = 24;
-/// Arguments with what is replaced rather than written.
+/// The arguments that hold the text that is replaced, not the text that is written.
 const REPLACED: [&str; 5] = ["old", "old_string", "old_str", "old_text", "search"];
 
 pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
@@ -42,7 +41,7 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// The file that a call writes, where it runs by itself, or is a program, which somebody runs.
+/// Returns the file that a call writes, if it runs by itself, or is a program, which is run later.
 fn written<'a>(context: &RuleContext<'a>) -> Option<&'a str> {
     let runs = |path: &str| match context.screener.becomes_of(path) {
         Some(FileUse::Steers) => false,
@@ -63,7 +62,7 @@ fn name_of(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
-/// The worst that a text would do, line by line and value by value, as commands.
+/// Returns the worst that a text would do, line by line and value by value, as commands.
 fn harm(context: &RuleContext<'_>, content: &Content) -> Option<Finding> {
     let text = head(&content.text, MAX_LEN);
     let seen = commands(text)
@@ -73,8 +72,8 @@ fn harm(context: &RuleContext<'_>, content: &Content) -> Option<Finding> {
         .max_by_key(|seen| (seen.severity, seen.confidence))
 }
 
-/// What of a text may be a command: lines behind what such files write before one, and quoted values; only what pipes, fetches
-/// or decodes is worth the look.
+/// Returns the parts of a text that may be commands: lines behind what such files write before one, and quoted values; only those that pipe, fetch or
+/// decode are worth the look.
 fn commands(text: &str) -> impl Iterator<Item = &str> {
     let telling = |command: &&str| {
         command.len() >= 8

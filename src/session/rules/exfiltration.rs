@@ -80,7 +80,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether it names a host of small letters.
+    /// Returns `true` if it names a host of small letters.
     fn names(&self, host: &str) -> bool {
         let small = || {
             let texts = self.texts().map(Normalized::of);
@@ -99,7 +99,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Who asked to send something, to whomever, may have meant that place; an address that carries words is no letter.
+/// Weighs a finding: a user that asked to send something, to anyone, may have meant that place; an address that carries words is no letter.
 fn weighed(
     context: &RuleContext<'_>,
     content: &Content,
@@ -122,7 +122,7 @@ fn speaks(content: &Content) -> bool {
         && content.text.len() >= 8
 }
 
-/// Whether everything that the call is given gets to others: it sends, searches, fetches, fills in, or invites somebody.
+/// Returns `true` if everything that the call is given gets to others: it sends, searches, fetches, fills in, or invites someone.
 fn hands_out(context: &RuleContext<'_>) -> bool {
     if context.sends_out() || (context.calls() && carries_words(context.tool())) {
         return true;
@@ -135,7 +135,7 @@ fn hands_out(context: &RuleContext<'_>) -> bool {
     context.arguments().any(|content| invites(content) || commands(content))
 }
 
-/// What would get to the place: the whole step where its tool hands it over, else what the address itself carries.
+/// Returns the texts that would get to the place: the whole step if its tool hands it over, else those that the address itself carries.
 fn leaves(
     context: &RuleContext<'_>,
     content: &Content,
@@ -171,9 +171,9 @@ fn leaves(
 
 /// The words of what leaves.
 struct Leaving {
-    /// Each with the one behind it.
+    /// The pairs of neighbouring words.
     pairs: HashSet<(u64, u64)>,
-    /// Of an address, each by itself.
+    /// The single words of an address.
     alone: HashSet<u64>,
 }
 
@@ -195,7 +195,7 @@ impl Leaving {
     }
 }
 
-/// Who named the place, and whose words go there, where those are two texts and the user spoke of neither.
+/// Returns the text that named the place and the text whose words go there, if those are two texts and the user spoke of neither.
 fn seen<'a>(
     context: &RuleContext<'_>,
     sources: &[Source<'a>],
@@ -240,15 +240,15 @@ fn seen<'a>(
     let from = sources.iter().find(|source| {
         let kept = source.kept;
         let here = kept.place.number == named.place.number && kept.place.pointer == named.place.pointer;
-        // What anybody can look up is nobody's secret.
+        // What anyone can look up is no secret.
         let open = kept.place.tool.as_deref().is_some_and(carries_words);
         !here && !open && kept.place.origin != Origin::ToolDescription && shares(context, source, &leaving, &theirs)
     })?;
     Some((named, from.kept))
 }
 
-/// Whether enough telling words of a text stand in what leaves, which neither the user nor the place's own texts said: words in
-/// a row, or in an address single ones that are names and numbers together.
+/// Returns `true` if enough telling words of a text stand in what leaves, which neither the user nor the place's own texts said: words in a row, or
+/// in an address single ones that are names and numbers together.
 fn shares(context: &RuleContext<'_>, source: &Source<'_>, leaves: &Leaving, theirs: &HashSet<u64>) -> bool {
     let taint = context.facts().taint();
     let mut in_a_row: HashSet<u64> = HashSet::new();

@@ -1,4 +1,4 @@
-//! Files that are written in one step and run in another: what is run is what was written.
+//! Files that are written in one step and run in another: the written text is checked when it is run.
 
 use super::act::is_harm;
 use super::rule_context::RuleContext;

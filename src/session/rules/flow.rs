@@ -1,4 +1,4 @@
-//! Where things go to, and where they came from: destinations that untrusted content named, private data that leaves.
+//! The flow of data: destinations that untrusted content named, private data that leaves.
 
 use super::hijack::{Follows, is_said, of_echo};
 use super::rule_context::RuleContext;
@@ -7,7 +7,7 @@ use crate::model::{Finding, Kind, Origin, ToolClass};
 use crate::session::lexicon::{names_one_of, words};
 use crate::session::taint::{Provenance, TaintHit, TaintKind, UserRelation, ValueKind};
 
-/// Whether private data leaves for a place that another text named.
+/// The answer whether private data leaves for a place that another text named.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exfiltrates {
     Yes,
@@ -37,7 +37,7 @@ pub(super) fn screen(context: &RuleContext<'_>, follows: Follows, found: &mut Ve
     Exfiltrates::No
 }
 
-/// A destination that somebody else than the user brought up.
+/// Finds a destination that the user did not bring up.
 fn destination(context: &RuleContext<'_>) -> Option<Finding> {
     let acts = context.sends_out()
         || [ToolClass::Pays, ToolClass::ChangesPermissions, ToolClass::Executes]
@@ -64,7 +64,7 @@ fn destination(context: &RuleContext<'_>) -> Option<Finding> {
     of_echo(rule, context, echo)
 }
 
-/// Whether a command reaches for another machine that a text named which came from outside.
+/// Returns `true` if a command reaches for another machine that a text from outside named.
 fn reaches_out(echo: &TaintHit) -> bool {
     let elsewhere = matches!(
         echo.kind,
@@ -73,13 +73,13 @@ fn reaches_out(echo: &TaintHit) -> bool {
     elsewhere && echo.relation == UserRelation::Stranger && !echo.first.classes.has(ToolClass::Executes)
 }
 
-/// A reply goes to whoever wrote; an id from a look-up goes into the next one.
+/// Returns `true` for a reply to the author of a text, and for an id from a look-up that goes into the next one.
 fn is_ordinary(context: &RuleContext<'_>, echo: &TaintHit) -> bool {
     let is_id = matches!(echo.kind, TaintKind::Value(ValueKind::Digits)) && !context.has(ToolClass::Pays);
     (echo.author && !echo.instructed) || is_id
 }
 
-/// Private data in what is handed out, and the rule that tells it.
+/// Returns private data in what is handed out, with the rule that reports it.
 fn leaving<'a>(context: &'a RuleContext<'_>) -> Option<(RuleId, &'a TaintHit)> {
     if !context.sends_out() {
         return None;
@@ -119,8 +119,8 @@ fn leaving<'a>(context: &'a RuleContext<'_>) -> Option<(RuleId, &'a TaintHit)> {
     })
 }
 
-/// Something that was read elsewhere leaves, after a text had told software what to do: in a message, a search, a form, an
-/// address, whatever carries words to others.
+/// Finds something that was read elsewhere and leaves after a text told software what to do: in a message, a search, a form, an address, or any tool
+/// that carries words to others.
 fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
     // What a server is called with, it reads.
     let server = context.step.kind == Kind::McpRequest;
@@ -158,7 +158,7 @@ fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
     certain.then_some(first)
 }
 
-/// Whether a tool that only reads hands what it is told to somebody else: a search, a page that is fetched, a form.
+/// Returns `true` if a tool that only reads hands its input to another party: a search, a page that is fetched, a form.
 pub(super) fn carries_words(tool: &str) -> bool {
     let lists = words();
     names_one_of(tool, &lists.carrying)

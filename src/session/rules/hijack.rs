@@ -1,4 +1,4 @@
-//! Calls, messages and memories that do what an instruction says which stood in a text without authority.
+//! Calls, messages and memories that do what an instruction in a text without authority says.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ const MAX_PHRASES: usize = 64;
 const MAX_CARRIER: usize = 2_000;
 const MAX_CARRIED: usize = 300;
 
-/// Whether a call follows an instruction of a text without authority.
+/// The answer whether a call follows an instruction of a text without authority.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Follows {
     Yes,
@@ -35,20 +35,20 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) -> Fol
     Follows::No
 }
 
-/// How a call and an instruction agree.
+/// The agreement of a call with an instruction.
 struct Match<'a> {
     instruction: &'a Instruction,
     /// A value of the call that stands in no other text.
     value: Option<&'a TaintHit>,
     /// An argument that stands in the instruction as it is, and not in the user's words.
     phrase: Option<&'a Phrase<'a>>,
-    /// How much of what the call says is words of an instruction to software that the user never used, 0 to 2.
+    /// The amount of words in the call that come from an instruction to software and that the user never used, 0 to 2.
     carried: i32,
     /// The tool's name stands in it, as programs write it.
     names_tool: bool,
-    /// How much of what the tool does it names.
+    /// The part of the act that the instruction names.
     act: Act,
-    /// Whether the user asked for what the tool does, with whatever.
+    /// True if the user asked for the act, with any objects.
     asked: bool,
 }
 
@@ -61,7 +61,7 @@ struct Phrase<'a> {
 
 /// Agreement from which on a call follows an instruction.
 const FOLLOWS: i32 = 4;
-/// Agreement that a judge should know of.
+/// Agreement that is reported to a judge.
 const RESEMBLES: i32 = 3;
 
 fn call(context: &RuleContext<'_>, found: &mut Vec<Finding>) -> Follows {
@@ -108,8 +108,8 @@ fn call(context: &RuleContext<'_>, found: &mut Vec<Finding>) -> Follows {
     }
 }
 
-/// Whether a call and an instruction agree in more than what is done: in a value or an argument that the call acts upon, or
-/// in a tool that the instruction names. Who tells somebody else of an instruction repeats its words in what is said.
+/// Returns `true` if a call and an instruction agree in more than the act: in a value or an argument that the call acts upon, or in a tool that the
+/// instruction names. A message that reports an instruction repeats its words in what is said.
 fn says_what(context: &RuleContext<'_>, matched: &Match<'_>) -> bool {
     let runs = context.has(ToolClass::Executes);
     let value = matched.value.is_some_and(|echo| runs || !is_said(context, echo));
@@ -121,7 +121,7 @@ fn says_what(context: &RuleContext<'_>, matched: &Match<'_>) -> bool {
     tool || ((value || phrase) && !reads_on)
 }
 
-/// Whether the call does what nobody does on a stranger's word: it sends, pays, grants, deletes or executes.
+/// Returns `true` if the call does what should never follow a stranger's word: it sends, pays, grants, deletes or executes.
 fn is_grave(context: &RuleContext<'_>) -> bool {
     context.step.kind == Kind::A2aRequest
         || [
@@ -135,11 +135,11 @@ fn is_grave(context: &RuleContext<'_>) -> bool {
         .any(|class| context.has(class))
 }
 
-/// How well a call agrees with an instruction, less what speaks for the user.
+/// Returns the degree of agreement of a call with an instruction, less what speaks for the user.
 fn agreement(context: &RuleContext<'_>, matched: &Match<'_>) -> i32 {
     let confidence = matched.instruction.confidence;
     let value = matched.value.map_or(0, |echo| match echo.kind {
-        // Whoever writes an instruction can choose an address that sounds like somebody the user knows.
+        // The author of an instruction can choose an address that sounds like a person the user knows.
         TaintKind::Value(kind)
             if kind.is_destination() && (echo.relation == UserRelation::Stranger || confidence > Confidence::Low) =>
         {
@@ -173,7 +173,7 @@ fn agreement(context: &RuleContext<'_>, matched: &Match<'_>) -> i32 {
         Confidence::Medium => 1,
         Confidence::Low => 0,
     };
-    // A value that only an instruction spells out is nobody else's, whatever verb the user used.
+    // A value that only an instruction spells out comes from there alone, whatever verb the user used.
     let user = match (matched.asked, value) {
         (true, 3) if confidence > Confidence::Low => 0,
         (true, _) => 2,
@@ -185,7 +185,7 @@ fn agreement(context: &RuleContext<'_>, matched: &Match<'_>) -> i32 {
         Voice::Unheard if value < 3 => 1,
         Voice::Unheard | Voice::Heard | Voice::Refused => 0,
     };
-    // Whoever lets a text decide, lets it; but not overthrow everything else.
+    // A user that lets a text decide allows what it asks for; but not overthrowing everything else.
     let handed_over = if context.facts().delegates() && confidence < Confidence::High {
         2
     } else {
@@ -243,7 +243,7 @@ fn phrases<'a>(context: &'a RuleContext<'_>) -> Vec<Phrase<'a>> {
     phrases.collect()
 }
 
-/// How many of the words of a call stand in an instruction to software, and in nothing that the user said: 2 for many.
+/// Returns the amount of words of a call that stand in an instruction to software, and in nothing that the user said: 2 for many.
 fn carried(context: &RuleContext<'_>, instruction: &Instruction) -> i32 {
     if !instruction.addressed {
         return 0;
@@ -274,7 +274,7 @@ fn carried(context: &RuleContext<'_>, instruction: &Instruction) -> i32 {
     }
 }
 
-/// Whether a value of the call comes from this instruction, and from nowhere else.
+/// Returns `true` if a value of the call comes from this instruction, and from nowhere else.
 fn is_of(context: &RuleContext<'_>, echo: &TaintHit, instruction: &Instruction) -> bool {
     let written = echo
         .content
@@ -347,7 +347,7 @@ pub(super) fn of_echo(rule: RuleId, context: &RuleContext<'_>, echo: &TaintHit) 
     finding(rule, context, FindingSite::of_echo(echo, &what, &place))
 }
 
-/// Whether something stands where the call says what is said, rather than to whom.
+/// Returns `true` if an echo stands where the call gives the content, not the recipient.
 pub(super) fn is_said(context: &RuleContext<'_>, echo: &TaintHit) -> bool {
     context.role(&echo.pointer, echo.content) == Role::Body
 }

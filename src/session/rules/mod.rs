@@ -1,22 +1,23 @@
-//! The rules over a session: what a step means in the light of the steps before it.
+//! The rules over a session: the meaning of a step in the light of the steps before it.
 //!
-//! A rule sees; it never decides: like a prefilter's, its finding gets a treatment from the organisation's policy. What a
-//! rule is called, what it suggests and what other code wants of it is data (`session.toml`, read by `rule_table.rs`); each file here holds what some of them look for:
+//! A rule sees; it never decides: like a prefilter's, its finding gets a treatment from the organisation's policy. The names of the rules, their
+//! suggestions and the properties that other code needs are data (`session.toml`, read by `rule_table.rs`); each file here holds the search of some
+//! of them:
 //!
 //! | file | looks for |
 //! |---|---|
-//! | `act.rs` | nothing by itself: what a call does, in words |
-//! | `hijack.rs` | calls, messages and memories that follow an instruction of nobody's |
-//! | `flow.rs` | where things go to, and where they came from |
+//! | `act.rs` | nothing by itself: the act of a call, in words |
+//! | `hijack.rs` | calls, messages and memories that follow an instruction without authority |
+//! | `flow.rs` | destinations that untrusted content named, private data that leaves |
 //! | `files.rs` | files that are written, then run |
-//! | `retry_after_denial.rs` | what was denied, tried again |
+//! | `retry_after_denial.rs` | denied steps, tried again |
 //! | `arguments.rs` | options of tools that are named like programs, environments, statements that mean everything |
 //! | `approvals.rs` | approvals that are used for something else |
 //! | `orders.rs` | texts that tell software what to do |
 //! | `split.rs`, `memories.rs` | instructions in two pieces; memories of untrusted texts |
 //! | `exfiltration.rs` | words of one text that leave for a place which another text named |
-//! | `deferred_execution.rs` | what is written now and runs, or steers an agent, later |
-//! | `servers.rs` | what servers ask for and offer |
+//! | `deferred_execution.rs` | texts that are written now and run, or steer an agent, later |
+//! | `servers.rs` | demands and offers of servers |
 //! | `definitions.rs` | tools that are not what they were |
 //! | `split_secrets.rs` | credentials that come in pieces |
 
@@ -54,12 +55,12 @@ pub(super) fn check() -> Result<(), DataFileError> {
     rule_table::check()
 }
 
-/// What session rules ask the prefilters: what a text would do that is no content of the step, and what becomes of a file.
+/// The questions of session rules to the prefilters: about a text that is no content of the step, and about the use of a file.
 pub trait TextScreener {
-    /// What is found in a text if it were of this origin; an argument counts as a command.
+    /// Returns the findings in a text as if it were of this origin; an argument counts as a command.
     fn examine(&self, step: &Step, origin: Origin, text: &str, policy: &Policy) -> Vec<Finding>;
 
-    /// What becomes of a file by itself, once it is written.
+    /// Returns the use of a file that takes effect by itself, once it is written.
     fn becomes_of(&self, path: &str) -> Option<FileUse>;
 }
 
@@ -68,7 +69,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static Rule> + Clone {
     rule_table::all().iter().map(|known| &known.rule)
 }
 
-/// What the rules see in a step, in the light of what happened before it.
+/// Returns the findings of the rules in a step, in the light of what happened before it.
 pub fn screen(past: &SessionSnapshot, step: &Step, policy: &Policy, screener: &dyn TextScreener) -> Vec<Finding> {
     let context = RuleContext::of(past, step, policy, screener);
     let mut found = definitions::screen(&context);
@@ -92,7 +93,7 @@ pub fn screen(past: &SessionSnapshot, step: &Step, policy: &Policy, screener: &d
     found
 }
 
-/// What a finding is about, and what goes into its explanation.
+/// The subject of a finding, and the words for its explanation.
 struct FindingSite<'a> {
     content: Option<ContentId>,
     pointer: Pointer,
@@ -102,12 +103,12 @@ struct FindingSite<'a> {
 }
 
 impl<'a> FindingSite<'a> {
-    /// Of a content as a whole.
+    /// The site of a content as a whole.
     fn of(content: &Content, what: &'a str, place: &'a str) -> Self {
         Self::of_any(Some(content), what, place)
     }
 
-    /// Of a content as a whole, or of the step.
+    /// The site of a content as a whole, or of the step.
     fn of_any(content: Option<&Content>, what: &'a str, place: &'a str) -> Self {
         Self {
             content: content.map(|content| content.id),
@@ -118,7 +119,7 @@ impl<'a> FindingSite<'a> {
         }
     }
 
-    /// Of something that was read before.
+    /// The site of something that was read before.
     fn of_echo(echo: &TaintHit, what: &'a str, place: &'a str) -> Self {
         Self {
             content: echo.content,

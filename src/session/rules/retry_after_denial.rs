@@ -1,8 +1,7 @@
-//! What was denied, tried again in other words. The session remembers; what it remembers weighs less with every step.
+//! Denied steps that are tried again in other words. The session remembers; what it remembers weighs less with every step.
 //!
-//! Only denials that speak against the wish count, not those that speak against its form: who takes the secret out of a
-//! mail and sends it again has understood. And the user's word ends the matter: who asked again, or said yes, is obeyed or
-//! denied for other reasons.
+//! Only denials that speak against the wish count, not those that speak against its form: an agent that takes the secret out of a mail and sends it
+//! again has understood. And the user's word ends the matter: a user that asked again, or said yes, is obeyed or denied for other reasons.
 
 use super::rule_context::RuleContext;
 use super::{FindingSite, RuleId, finding};
@@ -60,7 +59,7 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     found.extend(finding(rule, context, FindingSite::of_any(None, "the step", &place)));
 }
 
-/// Whether a denial speaks against what was wanted.
+/// Returns `true` if a denial speaks against what was wanted.
 pub(in crate::session) fn counts(step: &Earlier) -> bool {
     let against_the_wish = |reason: &ReasonCode| match reason {
         ReasonCode::Jailbreak
@@ -92,7 +91,7 @@ pub(in crate::session) fn counts(step: &Earlier) -> bool {
     step.outcome == Outcome::Denied && step.reasons.iter().any(against_the_wish)
 }
 
-/// Whether the user answered the denied step itself.
+/// Returns `true` if the user answered the denied step itself.
 fn confirmed(context: &RuleContext<'_>, denied: &Earlier) -> bool {
     let mut requests = context.past.authority().requests().iter();
     requests.any(|request| {

@@ -1,4 +1,4 @@
-//! The context of a step: what its tool does, what of it was read before, and what the user has to do with it.
+//! The context of a step: the classes of its tool, its echoes of what was read before, and the user's relation to it.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -14,12 +14,12 @@ use crate::session::taint::{TaintHit, TaintKind, UserRelation};
 use crate::shell::CommandSummary;
 use crate::tools::{Classified, classes_of_call};
 
-/// What an argument is for, by its name.
+/// The purpose of an argument, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// What is said or stored.
     Body,
-    /// Anything else: who, where, which, how much.
+    /// Anything else: a recipient, a place, a choice, an amount.
     Other,
 }
 
@@ -71,14 +71,14 @@ impl<'a> RuleContext<'a> {
         }
     }
 
-    /// What a text would do as a command, read once.
+    /// Reads a text as a command, once.
     pub(super) fn command(&self, content: &Content) -> Rc<CommandSummary> {
         let mut commands = self.commands.borrow_mut();
         let made = || Rc::new(CommandSummary::of(head(&content.text, MAX_COMMAND)));
         Rc::clone(commands.entry(content.id).or_insert_with(made))
     }
 
-    /// What rules find in a text that is no content of the step, if it were of this origin; an argument counts as a command.
+    /// Returns the findings in a text that is no content of the step, as if it were of this origin; an argument counts as a command.
     pub(super) fn examine(&self, origin: Origin, text: &str) -> Vec<Finding> {
         self.screener.examine(self.step, origin, text, self.policy)
     }
@@ -106,17 +106,17 @@ impl<'a> RuleContext<'a> {
         self.classified.set.has(class)
     }
 
-    /// Whether the step calls a tool.
+    /// Returns `true` if the step calls a tool.
     pub(super) fn calls(&self) -> bool {
         self.step.tool_call.is_some()
     }
 
-    /// Whether something is handed to somebody else.
+    /// Returns `true` if something is handed to another party.
     pub(super) fn sends_out(&self) -> bool {
         self.step.kind == Kind::A2aRequest || self.has(ToolClass::SendsOut)
     }
 
-    /// Whether the step acts on the world, as far as can be told: a tool that nobody can place may do anything.
+    /// Returns `true` if the step acts on the world, as far as can be told: a tool of unknown class may do anything.
     pub(super) fn acts(&self) -> bool {
         self.step.kind == Kind::A2aRequest
             || self.classified.set.acts()
@@ -131,7 +131,7 @@ impl<'a> RuleContext<'a> {
         })
     }
 
-    /// What an argument is for.
+    /// Returns the purpose of an argument.
     pub(super) fn role(&self, pointer: &Pointer, content: Option<ContentId>) -> Role {
         let label: Option<Cow<'_, str>> = match content.and_then(|id| self.step.content(id)) {
             Some(content) => content.label.as_deref().map(Cow::Borrowed),
@@ -149,8 +149,8 @@ impl<'a> RuleContext<'a> {
         }
     }
 
-    /// Values that somebody else than the user brought up, that name a place or a person, and that stand where the call says
-    /// to whom or where.
+    /// Returns the values that someone else than the user brought up, that name a place or a person, and that stand where the call names its
+    /// recipient or place.
     pub(super) fn strange_destinations(&self) -> impl Iterator<Item = &TaintHit> {
         self.echoes.iter().filter(|echo| {
             let TaintKind::Value(kind) = echo.kind else {
@@ -179,7 +179,7 @@ impl<'a> RuleContext<'a> {
         }
     }
 
-    /// Whether the user asked to hand something to somebody, in any words.
+    /// Returns `true` if the user asked to hand something to anyone, in any words.
     pub(super) fn user_asked_to_send(&self) -> bool {
         let taint = self.facts().taint();
         let elsewhere = lexicon::verbs_of(ToolClass::SendsOut);

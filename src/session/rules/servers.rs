@@ -1,5 +1,5 @@
-//! What servers of the Model Context Protocol ask for and offer: forms that want passwords, completions that want what was said
-//! elsewhere, links to files of the client's own machine, definitions that want more than a tool needs.
+//! Demands and offers of servers of the Model Context Protocol: forms that want passwords, completions that want what was said elsewhere, links to
+//! files of the client's own machine, definitions that want more than a tool needs.
 //!
 //! A server speaks to software by nature: its definitions and sampling requests need no "dear assistant" to be orders.
 
@@ -18,7 +18,7 @@ const MAX_LEN: usize = 8 * 1024;
 /// Findings of one step.
 const MAX: usize = 4;
 
-/// What a text of small letters asks for.
+/// Returns the signs of a text of small letters.
 fn asked(text: &str) -> Signs {
     lexicon::signs().map_or_else(Signs::default, |words| words.signs_of(text, |_, _| true))
 }
@@ -122,7 +122,7 @@ fn private_file(context: &RuleContext<'_>) -> Option<Finding> {
     tell(RuleId::LinksPrivateFile, context, content, "the link")
 }
 
-/// Whether the argument that a description is about has an address for a default.
+/// Returns `true` if the argument that a description is about has an address for a default.
 fn fills_itself_in(context: &RuleContext<'_>, content: &Content) -> bool {
     let pointer = content.pointer.as_str();
     let property = pointer.rsplit_once('/').map_or(pointer, |(property, _)| property);
@@ -162,7 +162,7 @@ fn feeds(context: &RuleContext<'_>) -> Option<Finding> {
     )
 }
 
-/// A definition that wants what was said, or a private file, or something that nobody is to be told of.
+/// Finds definitions that want what was said, or a private file, or something that no one is to be told of.
 fn definitions(context: &RuleContext<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for (content, text) in texts(context, Origin::ToolDescription) {

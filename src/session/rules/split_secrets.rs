@@ -8,7 +8,7 @@ use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, Reas
 const REACH: usize = 160;
 /// Shorter words are no piece of a credential, and no shorter word is one.
 const MIN_PIECE: usize = 4;
-/// What the word over the seam must have at least.
+/// The length that the word over the seam must have at least.
 const MIN_WORD: usize = 14;
 /// Seams of one step that are looked at closely.
 const MAX: usize = 8;
@@ -47,7 +47,7 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// Whether it is a credential by its own form: what only a word before it makes one continues by chance.
+/// Returns `true` if it is a credential by its own form: one that is a credential only by a word before it continues by chance.
 fn is_secret(finding: &Finding) -> bool {
     finding.reason == ReasonCode::SecretExposure
         && finding.confidence >= Confidence::Medium

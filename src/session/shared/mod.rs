@@ -36,13 +36,13 @@ use super::{AgentKey, AgentPast, Keys, SessionKey, SessionSnapshot, SessionStore
 use crate::model::Gap;
 use crate::shared::{Away, Link, LinkState};
 
-/// How long an update may be under way before its node counts as dead.
+/// The time that an update may be under way before its node counts as dead.
 const LEASE: Duration = Duration::from_secs(3);
-/// How often a record is appended to a newer past before it waits for quieter times.
+/// The number of attempts to append a record to a newer past before it has to wait.
 const MAX_TRIES: usize = 32;
 /// Bytes of a value from which reading it is no work for a thread that answers.
 const LARGE: usize = 32 * 1024;
-/// What a copy takes besides its value.
+/// The bytes that a copy takes besides its value.
 const ENTRY: usize = 512;
 
 /// Sessions on a server; this process has copies of them.
@@ -75,10 +75,10 @@ impl<T> Clone for Copied<T> {
     }
 }
 
-/// What [`RECALL`] answers.
+/// The answer of [`RECALL`].
 type Read = (String, Vec<u8>, bool, bool, String, Vec<u8>, Vec<String>);
 
-/// The names of what belongs to a session and its agent.
+/// The names of the keys of a session and its agent.
 struct Names {
     session: String,
     markers: String,
@@ -271,7 +271,7 @@ impl Shared {
         self.write(&self.agents, agent, places, &unsent.tag, change).await
     }
 
-    /// Writes what a change makes of the latest value; `None` leaves it as it is.
+    /// Applies a change to the latest value and writes the result; `None` leaves it as it is.
     async fn write<K, T>(
         &self,
         copies: &moka::sync::Cache<K, Copied<T>>,
@@ -320,7 +320,7 @@ impl Shared {
         Ok(Err(Away))
     }
 
-    /// Writes a value over the one of the expected tag: what [`WRITE`] answers.
+    /// Writes a value over the one of the expected tag; returns the answer of [`WRITE`].
     async fn try_write(
         &self,
         places: Places<'_>,
@@ -342,11 +342,11 @@ impl Shared {
     }
 }
 
-/// Where a value is written, and for how long.
+/// The keys where a value is written, and the time for which it is kept.
 #[derive(Clone, Copy)]
 struct Places<'a> {
     name: &'a str,
-    /// What says for longer that it was there.
+    /// The key that records for longer that the value was there.
     once: Option<&'a str>,
     live: Duration,
 }
@@ -361,7 +361,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Keeps what was read; where only the tag was, answers the copy that has it.
+/// Keeps a value that was read; if only its tag was read, returns the copy that has this tag.
 fn keep_copy<K, T>(copies: &moka::sync::Cache<K, Copied<T>>, key: K, tag: String, read: Option<T>) -> Option<Arc<T>>
 where
     K: std::hash::Hash + Eq + Send + Sync + 'static,

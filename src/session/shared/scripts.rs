@@ -1,10 +1,10 @@
-//! What the server does in one piece.
+//! The scripts that the server runs in one piece.
 
 use std::sync::LazyLock;
 
 use redis::Script;
 
-/// What there is under a session's and an agent's keys, read at one moment. A value is left out where its tag is known.
+/// Reads the values under a session's and an agent's keys at one moment. A value is left out if its tag is known.
 pub(super) static RECALL: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local time = redis.call('TIME')
@@ -28,8 +28,8 @@ pub(super) static RECALL: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Writes a value over the one of the expected tag. Answers the tag that is there then, and its value where that is another one.
-/// Tags that were written already are not written again.
+/// Writes a value over the one of the expected tag. Answers the tag that is there then, and its value if that is another one. Tags that were written
+/// already are not written again.
 pub(super) static WRITE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local tag = redis.call('HGET', KEYS[1], 't') or ''
@@ -44,7 +44,7 @@ pub(super) static WRITE: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Says that an update has begun.
+/// Records that an update has begun.
 pub(super) static BEGIN: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local time = redis.call('TIME')
@@ -57,6 +57,6 @@ pub(super) static BEGIN: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Says that it has ended.
+/// Records that an update has ended.
 pub(super) static END: LazyLock<Script> =
     LazyLock::new(|| Script::new("for _, key in ipairs(KEYS) do redis.call('ZREM', key, ARGV[1]) end return 1"));

@@ -1,4 +1,4 @@
-//! The records that the server was not told of while it was away, and how they get there later.
+//! The records that could not be sent to the server while it was away, and their later delivery.
 
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -22,7 +22,7 @@ pub(super) struct Waiting {
     unended: Vec<UpdateMark>,
 }
 
-/// What says on the server that an update is under way.
+/// The marker on the server that an update is under way.
 pub(super) struct UpdateMark {
     pub(super) places: Vec<String>,
     pub(super) marker: String,
@@ -86,7 +86,7 @@ impl Shared {
         waiting.by_session.entry(session).or_default().push(unsent);
     }
 
-    /// Appends the records of a session that waited. Who comes meanwhile waits until they are there.
+    /// Appends the records of a session that waited. A step that comes meanwhile waits until they are there.
     pub(super) async fn merge(&self, session: SessionKey) {
         if !self.lock().by_session.contains_key(&session) {
             return;

@@ -1,4 +1,4 @@
-//! How much an index may hold of everything, for the bytes that it is given.
+//! The capacity of an index, for the bytes that it is given.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,7 @@ const MAX_PLACES: usize = 256;
 const FULL_BYTES: usize =
     (2 * MAX_ENTRIES + MAX_INSTRUCTED) * ENTRY_BYTES + 7 * MAX_OF_USER * KEY_BYTES + MAX_PLACES * PLACE_BYTES;
 
-/// How much an index may hold of everything.
+/// The number of entries of each kind that an index may hold.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Capacity {
     pub(super) entries: usize,
@@ -33,7 +33,7 @@ pub(super) struct Capacity {
 }
 
 impl Capacity {
-    /// What fits into so many bytes.
+    /// Returns the capacity that fits into so many bytes.
     pub(super) const fn of(bytes: usize) -> Self {
         let bytes = if bytes < FULL_BYTES { bytes } else { FULL_BYTES };
         Self {

@@ -1,4 +1,4 @@
-//! What of a step was read before: the answer of an index.
+//! Hits: the parts of a step that were read before, as an index reports them.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,27 +9,27 @@ use crate::model::{ContentId, Pointer};
 /// Something of a step that was read before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaintHit {
-    /// What it is.
+    /// The kind of the part.
     pub kind: TaintKind,
     /// The content of the step; `None` for a bare number among the arguments.
     pub content: Option<ContentId>,
-    /// Where it stands in the step.
+    /// The place in the step.
     pub pointer: Pointer,
     /// Bytes of the content.
     pub span: Range<usize>,
-    /// Where it was read first.
+    /// The place where it was read first.
     pub first: Arc<Provenance>,
-    /// What the user has to do with it.
+    /// The user's relation to it.
     pub relation: UserRelation,
-    /// Whether it stood within an instruction.
+    /// True if it stood within an instruction.
     pub instructed: bool,
-    /// Whether it stood outside of instructions, too.
+    /// True if it stood outside of instructions, too.
     pub plain: bool,
-    /// Whether it stood where a text names its author.
+    /// True if it stood where a text names its author.
     pub author: bool,
 }
 
-/// What reappeared.
+/// The kind of a part that reappeared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TaintKind {
     /// A value.
@@ -38,7 +38,7 @@ pub enum TaintKind {
     Passage,
 }
 
-/// What the user has to do with a value.
+/// The user's relation to a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum UserRelation {
     /// The user never spoke of it.

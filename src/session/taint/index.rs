@@ -1,4 +1,4 @@
-//! The index: what was read so far goes in, what of a step was read before comes out.
+//! The index: everything read so far goes in, the parts of a step that were read before come out.
 
 mod lookup;
 
@@ -23,7 +23,7 @@ const MAX_BYTES: usize = 256 * 1024;
 /// Bytes that are read of what the user, or the instructions, say at once.
 const MAX_LEARNED: usize = 64 * 1024;
 
-/// What was read so far.
+/// The fingerprints of what was read so far.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct TaintIndex {
     places: Vec<Arc<Provenance>>,
@@ -31,7 +31,7 @@ pub struct TaintIndex {
     shingles: Entries,
     user_values: Keys,
     user_words: Keys,
-    /// The user's words that begin with a capital: `news@…` is not named by who asks for news.
+    /// The user's words that begin with a capital: a user that asks for news does not name `news@…`.
     user_names: Keys,
     user_stems: Keys,
     own_words: Keys,
@@ -43,7 +43,7 @@ pub struct TaintIndex {
     room: Room,
 }
 
-/// What the step under way may still take.
+/// The room that the step under way has left.
 #[derive(Clone, Copy, Debug, Default)]
 struct Room {
     values: usize,
@@ -154,7 +154,7 @@ impl TaintIndex {
         );
     }
 
-    /// Learns what the user said.
+    /// Learns the user's words.
     pub fn learn_user(&mut self, text: &str) {
         let normal = Normalized::of(head(text, MAX_LEARNED));
         let text = normal.text();
@@ -239,7 +239,7 @@ fn learn_words(text: &str, words: &mut Keys, stems: &mut Keys, most: usize) {
     }
 }
 
-/// Whether what stands at this place follows the word for an author: `From: `, `sender: `.
+/// Returns `true` if what stands at this place follows the word for an author: `From: `, `sender: `.
 fn names_author(text: &str, at: usize) -> bool {
     let before = text
         .get(text.floor_char_boundary(at.saturating_sub(24))..at)

@@ -1,6 +1,6 @@
-//! Taint: what was read from places without authority is known again where it reappears.
+//! Taint: text that was read from places without authority is recognised where it reappears.
 //!
-//! ## What is remembered
+//! ## Remembered data
 //!
 //! Of every untrusted text its *values* (addresses, accounts, hosts, paths, ids, names of tools: `values.rs`) and
 //! *shingles* (five words in a row: `shingles.rs`), also of what stands encoded in it (`text::views`). Of what the user and
@@ -9,8 +9,8 @@
 //!
 //! ## Room
 //!
-//! An index is bounded in bytes, by whoever keeps it (`capacity.rs`). A step may take no more than a quarter of the room
-//! that is left, so that a flood neither pushes out what came before nor fills the index; nothing is ever pushed out. The user's words have a room of their own.
+//! An index is bounded in bytes, by its owner (`capacity.rs`). A step may take no more than a quarter of the room that is left, so that a flood
+//! neither pushes out what came before nor fills the index; nothing is ever pushed out. The user's words have a room of their own.
 //!
 //! It knows no session, no policy and no rule.
 

@@ -1,4 +1,4 @@
-//! Where in a text something stands, however it is written there, for whoever keeps the text.
+//! The place of a value or passage in a text, however it is written there.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -24,7 +24,7 @@ pub(in crate::session) fn places_of(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// Where a value stands in a text: as it is written, or as another spelling of the same value.
+/// Finds a value in a text: as it is written, or as another spelling of the same value.
 pub(in crate::session) fn find_value(text: &str, written: &str) -> Option<Range<usize>> {
     if written.is_empty() {
         return None;
@@ -41,7 +41,7 @@ pub(in crate::session) fn find_value(text: &str, written: &str) -> Option<Range<
         .map(|value| normal.raw_span(value.span))
 }
 
-/// Where a passage stands in a text: from the first words that both have in a row to the last.
+/// Finds a passage in a text: from the first words that both have in a row to the last.
 pub(in crate::session) fn find_passage(text: &str, written: &str) -> Option<Range<usize>> {
     let (written, normal) = (Normalized::of(written), Normalized::of(text));
     let known: HashSet<u64> = shingles::shingles(written.text()).map(|(_, hash)| hash).collect();
@@ -51,7 +51,7 @@ pub(in crate::session) fn find_passage(text: &str, written: &str) -> Option<Rang
     Some(normal.raw_span(first.start..end))
 }
 
-/// Where words (as [`plain`](super::plain) writes them) stand in a text.
+/// Finds words (as [`plain`](super::plain) writes them) in a text.
 pub(in crate::session) fn find_words(text: &str, plain: &str) -> Option<Range<usize>> {
     let wanted: Vec<u64> = plain.split_whitespace().map(words::word).collect();
     let head = wanted

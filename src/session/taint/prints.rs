@@ -1,4 +1,4 @@
-//! Fingerprints of what a text says, for whoever compares texts without keeping them.
+//! Fingerprints of the content of a text, for comparisons of texts that are not kept.
 
 use std::collections::HashSet;
 
@@ -73,9 +73,9 @@ pub(super) fn all_values(text: &str, layers: &[ViewText<'_>]) -> Vec<Value> {
 pub(in crate::session) struct RunWord {
     /// Its fingerprint.
     pub(in crate::session) hash: u64,
-    /// Whether it can tell one text from another: it is no short word.
+    /// True if it can tell one text from another: it is no short word.
     pub(in crate::session) telling: bool,
-    /// Whether it has five digits or more.
+    /// True if it has five digits or more.
     pub(in crate::session) number: bool,
 }
 
@@ -95,7 +95,7 @@ pub(in crate::session) fn run_of(text: &str) -> Vec<RunWord> {
     found.collect()
 }
 
-/// What stands encoded in a text, one text after the other.
+/// Returns the texts that stand encoded in a text, one after the other.
 pub(in crate::session) fn opened(text: &str) -> Vec<String> {
     decoded(text).iter().map(|layer| layer.text().to_owned()).collect()
 }

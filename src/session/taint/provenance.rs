@@ -1,11 +1,11 @@
-//! Where something was read for the first time, and how that is said.
+//! The provenance of a text: the place where it was read for the first time, and its description.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{ClassSet, Method, Origin, Pointer};
 use crate::session::saved;
 
-/// Where something was read for the first time.
+/// The place where something was read for the first time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {
     /// The number of the step in its session, from 1.
@@ -15,10 +15,10 @@ pub struct Provenance {
     pub method: Method,
     /// The tool whose output it was, where one is known.
     pub tool: Option<String>,
-    /// What that tool does.
+    /// The classes of that tool.
     #[serde(with = "saved::by_name")]
     pub classes: ClassSet,
-    /// Who spoke.
+    /// The author.
     #[serde(with = "saved::by_name")]
     pub origin: Origin,
     /// The content.

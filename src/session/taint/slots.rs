@@ -1,7 +1,7 @@
 //! Tables of fingerprints.
 
-/// Hashes fingerprints for tables: they are spread already, and mixed with a number that only this process knows, so that
-/// nobody can choose texts that share a slot.
+/// Hashes fingerprints for tables: they are spread already, and mixed with a number that only this process knows, so that no attacker can choose
+/// texts that share a slot.
 #[derive(Clone, Debug)]
 pub(super) struct Slots(u64);
 

@@ -13,7 +13,7 @@ use crate::text::views::Normalized;
 pub(in crate::session) use numbers::check_expressions;
 use shapes::{is_account, is_called, is_file, is_host, is_id, is_name, is_path};
 
-/// What kind of value it is.
+/// The kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ValueKind {
     /// An e-mail address.
@@ -57,7 +57,7 @@ impl ValueKind {
         }
     }
 
-    /// Whether something can be sent there.
+    /// Returns `true` if something can be sent there.
     pub const fn is_destination(self) -> bool {
         match self {
             ValueKind::Email
@@ -93,7 +93,7 @@ pub(super) struct Value {
     pub(super) kind: ValueKind,
     /// Bytes of the text.
     pub(super) span: Range<usize>,
-    /// By which it is known again.
+    /// The fingerprint by which it is recognised.
     pub(super) key: u64,
 }
 
@@ -144,7 +144,7 @@ pub(in crate::session) fn tokens(text: &str) -> impl Iterator<Item = Range<usize
     })
 }
 
-/// Whether a character of ASCII stands between tokens: control characters, spaces, quotes, brackets and some signs.
+/// Returns `true` if a character of ASCII stands between tokens: control characters, spaces, quotes, brackets and some signs.
 #[inline(always)]
 const fn is_break(byte: u8) -> bool {
     matches!(
@@ -293,7 +293,7 @@ fn url(text: &str, range: Range<usize>, authority_at: usize, found: &mut Vec<Val
     pieces(text, span.start + authority.len()..span.end, found);
 }
 
-/// What stands between the signs of a path and a query.
+/// Finds the values between the signs of a path and a query.
 fn pieces(text: &str, range: Range<usize>, found: &mut Vec<Value>) {
     let rest = text.get(range.clone()).unwrap_or_default();
     let mut start = range.start;

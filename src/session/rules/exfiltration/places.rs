@@ -8,10 +8,10 @@ use crate::session::taint::places_of;
 pub(super) struct Destination<'t> {
     /// The host, or the host of an address of mail.
     pub(super) host: &'t str,
-    /// What may carry words by itself: the rest of an address, the parts of a host.
+    /// The part that may carry words by itself: the rest of an address, the parts of a host.
     pub(super) rest: &'t str,
     pub(super) span: Range<usize>,
-    /// Whether it has a rest that may carry something.
+    /// True if it has a rest that may carry something.
     pub(super) carries: bool,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn places(text: &str) -> impl Iterator<Item = Destination<'_>> {
     copies(text).chain(written)
 }
 
-/// Who gets a copy of what a link of mail says: `mailto:a@b.example?cc=c@d.example&body=…`.
+/// Returns the recipients of copies in links of mail: `mailto:a@b.example?cc=c@d.example&body=…`.
 fn copies(text: &str) -> impl Iterator<Item = Destination<'_>> {
     text.match_indices("mailto:").filter_map(move |(start, _)| {
         let link = text.get(start..)?;
@@ -54,7 +54,7 @@ fn copies(text: &str) -> impl Iterator<Item = Destination<'_>> {
     })
 }
 
-/// The part of a host that somebody owns: its last two labels, of an address of numbers all of it.
+/// Returns the part of a host that has one owner: its last two labels, of an address of numbers all of it.
 pub(super) fn owned(host: &str) -> &str {
     if host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return host;

@@ -1,4 +1,4 @@
-//! What of a step was read before, and who named its values.
+//! The look-up of the parts of a step that were read before, and of the user's relation to its values.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl TaintIndex {
         })
     }
 
-    /// What the user has to do with a value.
+    /// Returns the user's relation to a value.
     fn relation(&self, value: &Value, written: &str) -> UserRelation {
         if self.user_values.contains(&value.key) {
             return UserRelation::User;
@@ -148,7 +148,7 @@ impl TaintIndex {
         })
     }
 
-    /// Where a passage of a text was read first.
+    /// Returns the place where a passage of a text was read first.
     pub(in crate::session) fn passage_of(&self, text: &str) -> Option<Arc<Provenance>> {
         let normal = Normalized::of(text);
         let mut met = shingles::shingles(normal.text()).filter_map(|(_, hash)| self.shingles.get(&hash));
@@ -156,38 +156,38 @@ impl TaintIndex {
         self.places.get(usize::from(first.place)).cloned()
     }
 
-    /// Whether the user, or the agent's instructions, used this word.
+    /// Returns `true` if the user, or the agent's instructions, used this word.
     pub fn user_said(&self, word: &str) -> bool {
         self.trusted().0.contains(&words::word(word))
     }
 
-    /// Whether the user, or the agent's instructions, used the word of this fingerprint.
+    /// Returns `true` if the user, or the agent's instructions, used the word of this fingerprint.
     pub(in crate::session) fn user_said_word(&self, word: u64) -> bool {
         self.trusted().0.contains(&word)
     }
 
-    /// Whether the agent's instructions used the word of this fingerprint.
+    /// Returns `true` if the agent's instructions used the word of this fingerprint.
     pub(in crate::session) fn instructed_word(&self, word: u64) -> bool {
         self.own_words.contains(&word)
     }
 
-    /// Whether the user, or the agent's instructions, used any form of this word.
+    /// Returns `true` if the user, or the agent's instructions, used any form of this word.
     pub fn user_meant(&self, word: &str) -> bool {
         self.trusted().1.contains(&stem(word))
     }
 
-    /// Whether the user, or the agent's instructions, brought up the value with this fingerprint.
+    /// Returns `true` if the user, or the agent's instructions, brought up the value with this fingerprint.
     pub fn is_users(&self, key: u64) -> bool {
         self.user_values.contains(&key)
     }
 
-    /// Whether every word of a text is one of the user's.
+    /// Returns `true` if every word of a text is one of the user's.
     pub fn user_said_all(&self, text: &str) -> bool {
         let mut words = words::words(text).peekable();
         words.peek().is_some() && words.all(|word| self.trusted().0.contains(&word.hash))
     }
 
-    /// Whether the name of a tool was read somewhere, and where first.
+    /// Returns the place where the name of a tool was read first, if it was read.
     pub fn tool_named(&self, tool: &str) -> Option<&Arc<Provenance>> {
         let key = values::name_key(tool);
         let seen = self.values.get(&key).filter(|_| !self.user_values.contains(&key))?;
@@ -195,7 +195,7 @@ impl TaintIndex {
     }
 }
 
-/// Whether a content may leave: what the agent says, and what a message says that may be the agent's, although nobody can tell.
+/// Returns `true` if a content may leave: the agent's words, and those of a message that may be the agent's, although that is uncertain.
 fn may_go_out(step: &Step, content: &Content) -> bool {
     let unclear = match step.kind {
         Kind::A2aRequest => content.origin == Origin::RemoteAgent,

@@ -5,7 +5,7 @@ use crate::text::expression::expressions;
 use crate::text::fingerprint::Hasher;
 
 expressions! {
-    /// Digits with whatever separates their groups.
+    /// Digits with any separators between their groups.
     static NUMBER = r"[0-9]+(?:[. /-][0-9]+|\) [0-9]+|,[0-9]{3}\b)*";
     /// `DE89 3704 0044 0532 0130 00`.
     static ACCOUNT = r"[A-Z]{2}[0-9]{2}(?:[ -][A-Z0-9]{4}\b){2,7}(?:[ -][A-Z0-9]{1,3}\b)?";
@@ -13,7 +13,7 @@ expressions! {
     static DATE = r"^(?:[0-9]{4}[^0-9]+[0-9]{1,2}[^0-9]+[0-9]{1,2}|[0-9]{1,2}[^0-9]+[0-9]{1,2}[^0-9]+[0-9]{4})(?:[^0-9]|$)";
 }
 
-/// Numbers: long ones with whatever separates their groups, accounts in groups of four, and distinctive short ones.
+/// Finds numbers: long ones with any separators between their groups, accounts in groups of four, and distinctive short ones.
 pub(super) fn numbers(text: &str, found: &mut Vec<Value>) {
     let bytes = text.as_bytes();
     let is_inside = |at: usize| {
@@ -70,7 +70,7 @@ fn value(written: &str) -> Option<(ValueKind, u64)> {
     })
 }
 
-/// A number that is not one of those that everybody writes: three digits that count, and not merely three digits.
+/// Returns a number that is distinctive: three digits that count, and not merely three digits.
 fn amount(written: &str) -> Option<(ValueKind, u64)> {
     let text = written.replace(',', "");
     let is_decimal = text.contains('.');

@@ -1,10 +1,10 @@
-//! The shapes of values: whether a token is a host, a path, a file, an account, an id or a name.
+//! The shapes of values: the tests for hosts, paths, files, accounts, ids and names.
 
 use std::ops::Range;
 
 use crate::session::lexicon::words;
 
-/// Whether it is a function of a program that is called: `Math.round(`.
+/// Returns `true` if it is a function of a program that is called: `Math.round(`.
 pub(super) fn is_called(text: &str, span: &Range<usize>) -> bool {
     text.get(span.end..).is_some_and(|behind| behind.starts_with('('))
 }
