@@ -14,15 +14,15 @@ use super::walk::{Walked, walk};
 use super::zone::{Shape, Zone};
 use super::{Call, Dialect, Incoming, Item, Limits, Ping, a2a, acs, aos, mcp};
 
-/// What some clients write before UTF-8.
+/// The bytes that some clients write before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Decodes a body: one request, or a batch.
 ///
 /// # Errors
 ///
-/// `-32700` when the body is no JSON, and `-32600` when it has no single meaning (duplicate keys), leaves its limits, or is
-/// an empty or too long batch. What is wrong with one request of a batch is in its [`Item`].
+/// `-32700` when the body is no JSON, and `-32600` when it has no single meaning (duplicate keys), leaves its limits, or is an empty or too long
+/// batch. The fault of one request of a batch is in its [`Item`].
 pub fn decode(body: &[u8], limits: &Limits) -> Result<Incoming, RpcError> {
     decode_received(body, limits, &[])
 }
@@ -44,7 +44,7 @@ pub fn decode_received(body: &[u8], limits: &Limits, received: &[Leniency]) -> R
     Ok(Incoming::Batch(items.collect()))
 }
 
-/// The values of a body, the requests among them, and with which leniencies it was received.
+/// Parses a body: its values, the requests among them, and the leniencies with which it was received.
 pub(super) fn requests<'j>(
     body: &'j [u8],
     limits: &Limits,
@@ -152,8 +152,8 @@ fn decode_item(table: &Table<'_>, root: NodeId, limits: &Limits, received: &[Rem
     }
 }
 
-/// Whether a request is an envelope of ACS, the successor of AOS: it has the same methods with other parameters, so it must not be
-/// read as AOS.
+/// Returns `true` if a request is an envelope of ACS, the successor of AOS: it has the same methods with other parameters, so it must not be read as
+/// AOS.
 fn is_of_successor(table: &Table<'_>, envelope: &Envelope<'_>) -> bool {
     let params = envelope.params;
     params.is_some_and(|params| table.member(params, "acs_version").is_some())

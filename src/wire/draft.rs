@@ -1,4 +1,4 @@
-//! What a protocol module makes of a request, before its strings are walked.
+//! The draft that a protocol module makes of a request, before its strings are walked.
 
 use std::borrow::Cow;
 
@@ -38,7 +38,7 @@ pub(super) struct CallDraft {
 }
 
 impl Draft {
-    /// A draft that knows its kind and its context.
+    /// Makes a draft with a kind and a context.
     pub(super) fn new(kind: Kind, context: Context, anchors: Anchors) -> Self {
         Self {
             kind,
@@ -60,7 +60,7 @@ impl Draft {
         }
     }
 
-    /// Notes something odd that is no error.
+    /// Notes an oddity that is no error.
     pub(super) fn remark(&mut self, pointer: String, what: impl Into<String>) {
         self.remarks.push(Remark {
             pointer: Pointer::new(pointer),
@@ -74,7 +74,7 @@ impl Draft {
         push_fact(&mut self.facts, kind, text);
     }
 
-    /// Notes as facts what stands under this name: a text, or a number.
+    /// Notes the value under this name as a fact: a text, or a number.
     pub(super) fn fact_of(&mut self, table: &Table<'_>, object: NodeId, name: &str, kind: FactKind) {
         self.facts.extend(fact_of(table, object, name, kind));
         self.facts.truncate(MAX_FACTS);
@@ -103,7 +103,7 @@ fn push_fact(facts: &mut Vec<Fact>, kind: FactKind, text: &str) {
     facts.push(Fact { kind, text });
 }
 
-/// The fact that stands under this name: a text, or a number.
+/// Returns the fact that stands under this name: a text, or a number.
 pub(super) fn fact_of(table: &Table<'_>, object: NodeId, name: &str, kind: FactKind) -> Option<Fact> {
     let node = table.given(object, name)?;
     let mut facts = Vec::new();
@@ -126,8 +126,8 @@ pub(super) fn note(remarks: &mut Vec<Remark>, pointer: String, leniency: Lenienc
 /// Bytes of the longest name that is compared with those that the protocol defines.
 const MAX_MISSPELT: usize = 24;
 
-/// The first member of an object whose name is spelled nearly like this one: in other case, with other signs, with `id` behind it,
-/// or with up to two letters changed (of a name of up to four letters, one).
+/// Returns the first member of an object whose name is spelled nearly like this one: in other case, with other signs, with `id` behind it, or with up
+/// to two letters changed (of a name of up to four letters, one).
 fn misspelt<'j>(table: &Table<'j>, object: NodeId, name: &str) -> Option<(NodeId, Cow<'j, str>)> {
     let plain = |text: &str| text.replace(['_', '-'], "").to_ascii_lowercase();
     let wanted = plain(name);
@@ -178,7 +178,7 @@ impl<'j> Checked<'_, 'j> {
         Ok(node)
     }
 
-    /// The member of this name, which must be an object where it is given.
+    /// Returns the member of this name, which must be an object if it is given.
     pub(super) fn object(self, object: NodeId, name: &str, expected: &str) -> Result<Option<NodeId>, RpcError> {
         let node = self.table.given(object, name);
         if let Some(node) = node {
@@ -217,7 +217,7 @@ impl<'j> Checked<'_, 'j> {
         }
     }
 
-    /// The text of a member, which must be a string where it is given.
+    /// Returns the text of a member, which must be a string if it is given.
     pub(super) fn string(self, object: NodeId, name: &str) -> Result<Option<String>, RpcError> {
         let Some(node) = self.table.given(object, name) else {
             return Ok(None);
@@ -226,12 +226,12 @@ impl<'j> Checked<'_, 'j> {
         Ok(self.table.text(node).map(|text| text.into_owned()))
     }
 
-    /// That a node is not what was expected.
+    /// Returns the error that a node is not what was expected.
     pub(super) fn wrong(self, node: NodeId, expected: &str) -> RpcError {
         RpcError::invalid_params(self.pointer(node), expected, self.table.describe(node))
     }
 
-    /// That a member is missing or `null`.
+    /// Returns the error that a member is missing or `null`.
     pub(super) fn missing(self, object: NodeId, name: &str, expected: &str) -> RpcError {
         let mut pointer = self.pointer(object);
         json::push_key(&mut pointer, name);
@@ -272,7 +272,7 @@ impl<'j> Checked<'_, 'j> {
         }
     }
 
-    /// Notes a name that was not read: where it stands, and which was expected where.
+    /// Notes a name that was not read: its place, and the expected name and place.
     fn note_name(
         self,
         node: NodeId,
@@ -281,7 +281,7 @@ impl<'j> Checked<'_, 'j> {
         leniency: Leniency,
         remarks: &mut Vec<Remark>,
     ) {
-        /// Names that are told of one step.
+        /// Names that are reported of one step.
         const MAX_NAMES: usize = 8;
         let told = |remark: &&Remark| {
             Leniency::NAMES
@@ -298,7 +298,7 @@ impl<'j> Checked<'_, 'j> {
         }
     }
 
-    /// Where else in the request a member of this name stands.
+    /// Returns another place in the request where a member of this name stands.
     fn elsewhere(self, name: &str) -> Option<String> {
         /// Values that are looked at.
         const MAX_LOOKED_AT: usize = 2_000;

@@ -1,7 +1,7 @@
 //! Verdicts and errors to bytes.
 //!
-//! The result of a step is `AOSSuccessResult` (5.1.1): `decision`, `message` and `reasonCode` always, `reasoning` where the
-//! organisation shows it, `modifiedRequest` exactly with `modify`. `data` is ours: its names are stable.
+//! The result of a step is `AOSSuccessResult` (5.1.1): `decision`, `message` and `reasonCode` always, `reasoning` if the organisation shows it,
+//! `modifiedRequest` exactly with `modify`. `data` is ours: its names are stable.
 
 mod shown;
 
@@ -14,16 +14,16 @@ use super::jsonrpc::RpcError;
 use super::leniency::Leniency;
 use shown::{ShownCoverage, ShownFinding, ShownOpinion};
 
-/// What is known of a decision beside its verdict.
+/// The facts about a decision beside its verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Facts {
     /// The id under which the audit record of the decision is kept.
     pub decision_id: String,
-    /// How long it took.
+    /// The time that it took.
     pub duration_ms: f64,
 }
 
-/// What of a verdict is shown to the agent.
+/// The parts of a verdict that are shown to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disclosure {
     /// `result.reasoning`.
@@ -38,10 +38,10 @@ pub struct Disclosure {
     pub local: bool,
 }
 
-/// The answer to a step.
+/// Encodes the answer to a step.
 ///
-/// `modify` is only sent with a modified request, and only where the method allows it; what would be a modification
-/// otherwise is a `deny`. A verdict that nobody could reach is an error (-32012).
+/// `modify` is only sent with a modified request, and only if the method allows it; otherwise a modification becomes a `deny`. A verdict that could
+/// not be reached is an error (-32012).
 pub fn encode_verdict(id: &RequestId, verdict: &Clean<Verdict>, facts: &Facts, shown: &Disclosure) -> Vec<u8> {
     if verdict.undecided {
         return encode_error(Some(id), &RpcError::undecided(&facts.decision_id));
@@ -53,7 +53,7 @@ pub fn encode_verdict(id: &RequestId, verdict: &Clean<Verdict>, facts: &Facts, s
     respond(id, &answer(verdict, modified, facts, shown))
 }
 
-/// An error as an answer; the id is `null` where none could be read.
+/// Encodes an error as an answer; the id is `null` if none could be read.
 pub fn encode_error(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
     let error = ErrorBody {
         code: error.code,
@@ -67,7 +67,7 @@ pub fn encode_error(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
     })
 }
 
-/// The answer to a `ping` (5.3).
+/// Encodes the answer to a `ping` (5.3).
 pub fn encode_ping(id: &RequestId, version: &str, timestamp: &str, metadata: &[(&str, &str)]) -> Vec<u8> {
     respond(
         id,
@@ -80,7 +80,7 @@ pub fn encode_ping(id: &RequestId, version: &str, timestamp: &str, metadata: &[(
     )
 }
 
-/// The answers to a batch as one.
+/// Joins the answers to a batch.
 pub fn encode_batch(answers: Vec<Vec<u8>>) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(answers.iter().map(|answer| answer.len() + 1).sum::<usize>() + 1);
     bytes.push(b'[');
@@ -122,7 +122,7 @@ fn answer<'v>(
     }
 }
 
-/// What is sent in place of a modification that cannot be.
+/// Returns the answer in place of a modification that cannot be sent.
 fn refusal<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Disclosure) -> VerdictResult<'v> {
     let mut result = answer(verdict, None, facts, shown);
     result.decision = Decision::Deny.as_str();
@@ -174,7 +174,7 @@ pub(super) fn data<'v>(verdict: &'v Verdict, facts: &'v Facts, shown: &Disclosur
     }
 }
 
-/// The names of what went wrong or was noteworthy, each once.
+/// Returns the names of errors and remarks, each once.
 fn codes(verdict: &Verdict) -> Vec<&'static str> {
     let mut codes: Vec<&'static str> = Vec::new();
     for diagnostic in &verdict.diagnostics {
@@ -185,14 +185,14 @@ fn codes(verdict: &Verdict) -> Vec<&'static str> {
     codes
 }
 
-/// Which names of members were not read: where they stand, and what was expected there.
+/// Returns the remarks on names of members that were not read: their place, and what was expected there.
 fn notes(verdict: &Verdict) -> Vec<&str> {
     let is_name = |code: &str| Leniency::NAMES.iter().any(|known| known.code() == code);
     let of_names = verdict.diagnostics.iter().filter(|diagnostic| is_name(diagnostic.code));
     of_names.map(|diagnostic| diagnostic.detail.as_str()).collect()
 }
 
-/// What would have been answered. A modification that could not be sent would have been a denial.
+/// Returns the answer that would have been given. A modification that could not be sent would have been a denial.
 fn observed<'v>(verdict: &'v Verdict, shown: &Disclosure) -> Option<ShownObserved<'v>> {
     let observed = verdict.observed.as_deref()?;
     let modified = observed
@@ -327,7 +327,7 @@ pub(super) struct Data<'v> {
     notes: Vec<&'v str>,
 }
 
-/// The answer as it would have been. Its decision is `error` where there would have been none.
+/// The answer that would have been given. Its decision is `error` if there would have been none.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ShownObserved<'v> {
@@ -342,7 +342,7 @@ struct ShownObserved<'v> {
     findings: Option<Vec<ShownFinding<'v>>>,
 }
 
-/// What a decision took of the judge.
+/// The cost of a decision for the judge.
 #[derive(Serialize)]
 struct ShownCost {
     tokens: u64,

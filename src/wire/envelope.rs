@@ -1,4 +1,4 @@
-//! The envelopes of ACS: what has to be there before anybody looks at what they carry.
+//! The envelopes of ACS: the fields that have to be there before their payloads are read.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use super::{Dialect, Leniency, Limits, decode};
 
 /// Characters of an id, a nonce, a timestamp.
 const MAX_ID: usize = 128;
-/// Methods that a client can say it has.
+/// Methods that a client can declare.
 const MAX_METHODS: usize = 256;
 
 /// The requests of a body.
@@ -21,7 +21,7 @@ pub(crate) struct Requests<'j> {
     roots: Vec<NodeId>,
     limits: Limits,
     received: Vec<Leniency>,
-    /// Whether the body is a batch, which is answered as one.
+    /// True if the body is a batch, which is answered as one.
     pub(crate) batch: bool,
 }
 
@@ -32,11 +32,11 @@ pub(crate) struct Request<'t, 'j> {
     params: NodeId,
     payload: Option<NodeId>,
     signature: Option<NodeId>,
-    /// What the method means; `None` where there is no such method.
+    /// The meaning of the method; `None` if there is no such method.
     pub(crate) named: Option<Named>,
     /// The id under which it is known in its session.
     pub(crate) request_id: String,
-    /// When it was sent, as it is written.
+    /// The time at which it was sent, as it is written.
     pub(crate) timestamp: String,
     /// A value that no other request has.
     pub(crate) nonce: Option<String>,
@@ -85,7 +85,7 @@ impl<'j> Requests<'j> {
         })
     }
 
-    /// Each request, or why it is none, with its id where it has a usable one.
+    /// Returns each request, or the reason why it is none, with its id if it has a usable one.
     pub(crate) fn each(&self) -> impl Iterator<Item = Result<Request<'_, 'j>, (Option<RequestId>, RpcError)>> {
         self.roots.iter().map(|root| {
             let envelope = jsonrpc::read(&self.table, *root)?;
@@ -184,7 +184,7 @@ impl Request<'_, '_> {
         Some(table.text_of(state, "chain_hash")?.into_owned())
     }
 
-    /// What a ping wants to have back.
+    /// Returns the text that a ping wants to have back.
     pub(crate) fn echo(&self) -> Option<String> {
         let echo = self.requests.table.text_of(self.payload?, "echo")?;
         Some(echo.chars().take(1_024).collect())

@@ -1,4 +1,4 @@
-//! Files that travel in base64: which of them hold text, and how they were spelled.
+//! Files that travel in base64: the test for text, and the spelling of their encoding.
 
 use base64::Engine;
 use base64::alphabet;
@@ -6,14 +6,14 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::json::{Kind, NodeId, Table};
 
-/// What stands in a file.
+/// The content of a file.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reading {
     /// Text.
     Text {
         /// The decoded file.
         text: String,
-        /// How it was encoded.
+        /// The spelling of its encoding.
         spelling: Spelling,
     },
     /// Something else.
@@ -22,7 +22,7 @@ pub(super) enum Reading {
     Broken,
 }
 
-/// How base64 was written, so that an edited file is written the same way.
+/// The spelling of base64, so that an edited file is written the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Spelling {
     alphabet: Alphabet,
@@ -82,8 +82,8 @@ impl Spelling {
 
 /// Reads a file.
 ///
-/// A file that says it is text is text whenever it decodes to UTF-8. Of one that says something else, or nothing, the
-/// bytes decide: what decodes to printable UTF-8 is text, whatever it calls itself, for an agent may well read it.
+/// A file that says it is text is text whenever it decodes to UTF-8. Of one that says something else, or nothing, the bytes decide: printable UTF-8
+/// is text, whatever its declared type, for an agent may well read it.
 pub(super) fn read(encoded: &str, media_type: Option<&str>) -> Reading {
     let declared = media_type.is_some_and(is_text_like);
     match decode(encoded) {
@@ -117,7 +117,7 @@ pub(super) fn decode(encoded: &str) -> Option<(String, Spelling)> {
     Some((String::from_utf8(bytes).ok()?, spelling))
 }
 
-/// Whether a media type is one that people and models read as text.
+/// Returns `true` if a media type is one that people and models read as text.
 fn is_text_like(media_type: &str) -> bool {
     let essence = media_type
         .split(';')
@@ -176,7 +176,7 @@ fn is_text_like(media_type: &str) -> bool {
             .any(|suffix| subtype.ends_with(suffix))
 }
 
-/// Whether a text is for reading: few control characters, and not empty.
+/// Returns `true` if a text is for reading: few control characters, and not empty.
 fn is_printable(text: &str) -> bool {
     let odd = text
         .chars()

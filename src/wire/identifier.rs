@@ -1,11 +1,11 @@
-//! Identifiers: texts that name something, in one piece and with few words. What else stands where an id is expected may be prose.
+//! Identifiers: texts that name something, in one piece and with few words. Any other text in the place of an id may be prose.
 
 /// Bytes of the longest identifier.
 const MAX_BYTES: usize = 128;
 /// Words that an identifier is made of. Orders take more.
 const MAX_WORDS: usize = 3;
 
-/// Whether a text is an identifier: ASCII letters, digits and signs without gaps, few words among them.
+/// Returns `true` if a text is an identifier: ASCII letters, digits and signs without gaps, few words among them.
 pub fn is_identifier(text: &str) -> bool {
     text.len() <= MAX_BYTES
         && text
@@ -21,12 +21,12 @@ fn words(text: &str) -> usize {
         .sum()
 }
 
-/// A piece of a UUID or a hash.
+/// Returns `true` for a piece of a UUID or a hash.
 fn is_hexadecimal(piece: &str) -> bool {
     piece.chars().all(|c| c.is_ascii_hexdigit()) && piece.chars().any(|c| c.is_ascii_digit())
 }
 
-/// Runs of three letters and more with a vowel among them, taken apart at changes of case.
+/// Counts runs of three letters and more with a vowel among them, taken apart at changes of case.
 fn words_of_piece(piece: &str) -> usize {
     let (mut words, mut letters, mut vowel, mut lower) = (0, 0, false, false);
     // The digit at the end ends the last run.

@@ -1,4 +1,4 @@
-//! Leniencies: what real clients send beside the published texts, and is understood all the same.
+//! Leniencies: the departures of real clients from the published texts that are understood all the same.
 //!
 //! Each leaves a diagnostic under its code, and none changes what is forwarded: a modified request goes back as it was
 //! sent, but for its edits.
@@ -20,7 +20,7 @@ macro_rules! leniencies {
                 match self { $(Leniency::$variant => $code),+ }
             }
 
-            /// What was done, in one sentence.
+            /// Describes the leniency in one sentence.
             pub const fn what(self) -> &'static str {
                 match self { $(Leniency::$variant => $what),+ }
             }
@@ -61,7 +61,7 @@ leniencies! {
     MisplacedMember = "misplaced_member", "a member that belongs into the context stands elsewhere, and was not read";
     /// A wrapped message without a method of its own.
     MethodOfEnvelope = "method_of_envelope", "the message has no method, so that of the request was taken for it";
-    /// Words of which nobody can tell who sends them to whom.
+    /// Words whose sender and receiver cannot be told.
     UnknownDirection = "unknown_direction", "nobody can tell who sends the message to whom, so its words are taken for another's";
     /// A byte order mark before the body.
     ByteOrderMark = "byte_order_mark", "the byte order mark before the body was left out";
@@ -74,7 +74,7 @@ leniencies! {
 }
 
 impl Leniency {
-    /// The leniencies of names that were not read: what is said of them names the place and what was expected there.
+    /// The leniencies of names that were not read: their remarks tell the place and the name that was expected there.
     pub(super) const NAMES: &'static [Leniency] = &[
         Leniency::MisspeltSession,
         Leniency::MisspeltUser,

@@ -2,7 +2,7 @@
 
 use crate::model::Method;
 
-/// Which protocol's message a request carries.
+/// The protocol whose message a request carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Protocol {
     /// A step of AOS itself.
@@ -13,7 +13,7 @@ pub(super) enum Protocol {
     Mcp,
 }
 
-/// What a method's name means.
+/// The meaning of a method's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Named<'m> {
     /// `ping`.
@@ -22,14 +22,14 @@ pub(super) enum Named<'m> {
     Step {
         /// The method, canonical.
         method: Method,
-        /// Whose message it carries.
+        /// The protocol of its message.
         protocol: Protocol,
         /// The inner method that the name spells after `protocols/A2A/` or `protocols/MCP/`.
         inner: Option<&'m str>,
     },
 }
 
-/// The meaning of a method's name; `None` when there is no such method.
+/// Returns the meaning of a method's name; `None` if there is no such method.
 pub(super) fn resolve(name: &str) -> Option<Named<'_>> {
     if name == "ping" {
         return Some(Named::Ping);

@@ -6,18 +6,18 @@
 //! The path of a request through here:
 //!
 //! 1. `json` makes a table of nodes over the received bytes, strictly.
-//! 2. `jsonrpc` reads the envelope; `method_names` says what the method is.
+//! 2. `jsonrpc` reads the envelope; `method_names` resolves the method.
 //! 3. `aos`, `a2a` or `mcp` checks the fields that must be there, finds agent, session, user and tool call, and puts
 //!    the places it knows into zones.
-//! 4. `walk` turns every string into a content, by zone. Nothing can be forgotten: what no protocol defines is a
-//!    content too, names included.
+//! 4. `walk` turns every string into a content, by zone. Nothing can be forgotten: a field that no protocol defines
+//!    is a content too, its name included.
 //! 5. `original` keeps the bytes, and writes edits into them.
 //!
 //! `encode` goes the other way. Where the published texts disagree, every shape is understood and one is sent; a
 //! modified request goes back in the shape in which it came.
 //!
 //! `envelope` and `acs` read the envelopes of ACS, in the place of 2 and 3, and write its answers.
-//! `chat` reads what agents say to models, and makes requests of it; `value` is JSON where it is passed on.
+//! `chat` reads the messages of agents to models, and makes requests of them; `value` is JSON where it is passed on.
 
 mod a2a;
 pub(crate) mod acs;
@@ -55,7 +55,7 @@ pub use jsonrpc::{RpcError, code};
 pub use leniency::Leniency;
 pub(crate) use value::{Json, Place, object};
 
-/// How large a body may be, and how it is read where it does not say.
+/// The limits of a body, and the reading of one that does not tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Levels of arrays and objects.
@@ -66,13 +66,13 @@ pub struct Limits {
     pub max_batch: usize,
     /// Bytes.
     pub max_body_bytes: usize,
-    /// The observed agent's side of messages between agents, where neither details nor roles tell.
+    /// The observed agent's side of messages between agents, if neither details nor roles tell.
     pub a2a_side: Side,
-    /// Whose envelopes requests are in.
+    /// The standard whose envelopes requests are in.
     pub dialect: Dialect,
 }
 
-/// Whose envelopes requests are in: both have methods of the same names with other parameters.
+/// The standard whose envelopes requests are in: both have methods of the same names with other parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Dialect {
     /// The Agent Observability Standard, and what it carries.
@@ -105,7 +105,7 @@ pub(crate) fn read_json(text: &[u8], depth: usize, values: usize) -> Result<Tabl
     Ok(json::parse(text, json::Bounds { depth, values, bytes })?)
 }
 
-/// What a body holds.
+/// The content of a body.
 #[derive(Debug)]
 pub enum Incoming {
     /// One request.
@@ -117,29 +117,29 @@ pub enum Incoming {
 /// One request of a body.
 #[derive(Debug)]
 pub struct Item {
-    /// Its id, where it has a usable one.
+    /// Its id, if it has a usable one.
     pub id: Option<RequestId>,
-    /// Its method, for metrics; `None` for `ping` and where it is unknown.
+    /// Its method, for metrics; `None` for `ping` and if it is unknown.
     pub method_label: Option<Method>,
-    /// What it asks for, or why it is refused.
+    /// The call, or the reason why it is refused.
     pub call: Result<Call, RpcError>,
 }
 
-/// What a request asks for.
+/// The question of a request.
 #[derive(Debug)]
 pub enum Call {
-    /// Whether we are there.
+    /// A test that the guardian is there.
     Ping(Ping),
-    /// Whether a step may happen.
+    /// A step that asks for a verdict.
     Step(Arc<Step>),
 }
 
 /// The parameters of a `ping` (AOS 4.7); all of them may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ping {
-    /// When it was sent, as the agent wrote it.
+    /// The time at which it was sent, as the agent wrote it.
     pub timestamp: Option<String>,
-    /// After how many milliseconds the agent gives us up.
+    /// The number of milliseconds after which the agent gives up.
     pub timeout_ms: Option<u64>,
 }
 

@@ -1,7 +1,7 @@
-//! The document that a step came from: how edits are written back into it.
+//! The document that a step came from, into which edits are written back.
 //!
-//! Nothing is re-serialised but the tokens of the edited contents, all of which become strings. The result is decoded again, under the
-//! limits that the original was decoded under, before anybody sees it.
+//! Nothing is re-serialised but the tokens of the edited contents, all of which become strings. The result is decoded again, under the limits that
+//! the original was decoded under, before it is used.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -21,16 +21,16 @@ pub(super) struct Token {
     pub(super) form: TokenForm,
 }
 
-/// What an edit of a token would have to write.
+/// The form in which an edit of a token is written.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TokenForm {
-    /// Nothing: the content is not to be edited.
+    /// None: the content is not to be edited.
     Fixed,
     /// A string.
     Text,
     /// A string in place of a number.
     Number,
-    /// The same, where the content is the integer that the number is, and not as it is written.
+    /// The same, if the content is the integer that the number is, and not as it is written.
     Double,
     /// A file in base64.
     File(Spelling),
@@ -131,7 +131,7 @@ fn replace(text: &str, edits: &[&Edit]) -> Result<String, EditError> {
     let mut kept_to = 0;
     let mut last_start = None;
     for edit in edits {
-        // Two insertions at one place would need an order that nobody gave.
+        // Two insertions at one place have no defined order.
         if edit.span.start < kept_to || (last_start == Some(edit.span.start) && edit.span.is_empty()) {
             return Err(EditError::Overlap(edit.content));
         }

@@ -3,7 +3,7 @@
 use super::json::{Kind, Table};
 use super::zone::{Member, Shape, Zone};
 
-/// What the fields of an object in a list of parts mean.
+/// The meaning of the fields of an object in a list of parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PartShape {
     /// A part: text, data or a file.
@@ -15,7 +15,7 @@ pub(super) enum PartShape {
 }
 
 impl PartShape {
-    /// The zone of parts of whoever wrote this zone.
+    /// Returns the zone of parts by the author of this zone.
     pub(super) const fn parts(zone: Zone) -> Zone {
         zone.shaped(Shape::Part(PartShape::Part))
     }

@@ -1,6 +1,6 @@
 //! JSON as a value: read strictly, order and numbers kept, written anew.
 //!
-//! What a gateway forwards is written from this value, which is also what was judged: two readers cannot understand it differently.
+//! A gateway forwards text that is written from this value, which is also what was judged: two readers cannot understand it differently.
 
 use std::fmt::{self, Write as _};
 
@@ -49,7 +49,7 @@ impl Place {
 }
 
 impl fmt::Display for Place {
-    /// As a JSON Pointer.
+    /// Writes the place as a JSON Pointer.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|key| match key {
             Key::Name(name) => write!(f, "/{name}"),
@@ -110,7 +110,7 @@ impl Json {
         Json::Text(text.into())
     }
 
-    /// The member of this name, where this is an object that has it.
+    /// Returns the member of this name, if this is an object that has it.
     pub(crate) fn get(&self, name: &str) -> Option<&Json> {
         match self {
             Json::Object(members) => members.iter().find(|(key, _)| key == name).map(|(_, value)| value),
@@ -118,7 +118,7 @@ impl Json {
         }
     }
 
-    /// As [`get`](Self::get), to change it.
+    /// Returns the member of [`get`](Self::get), to change it.
     pub(crate) fn get_mut(&mut self, name: &str) -> Option<&mut Json> {
         match self {
             Json::Object(members) => members.iter_mut().find(|(key, _)| key == name).map(|(_, value)| value),
@@ -139,7 +139,7 @@ impl Json {
         })
     }
 
-    /// As [`at_place`](Self::at_place), to change it.
+    /// Returns the value of [`at_place`](Self::at_place), to change it.
     pub(crate) fn at_place_mut(&mut self, place: &Place) -> Option<&mut Json> {
         place.0.iter().try_fold(self, |value, key| match (key, value) {
             (Key::Name(name), value) => value.get_mut(name),
@@ -153,7 +153,7 @@ impl Json {
         self.get(name)?.as_str()
     }
 
-    /// This as a string.
+    /// Returns the string, if this is one.
     pub(crate) fn as_str(&self) -> Option<&str> {
         match self {
             Json::Text(text) => Some(text),
@@ -161,7 +161,7 @@ impl Json {
         }
     }
 
-    /// This as a whole number that is not negative.
+    /// Returns the index, if this is a whole number that is not negative.
     pub(crate) fn as_index(&self) -> Option<usize> {
         match self {
             Json::Number(digits) => digits.parse().ok(),
@@ -169,7 +169,7 @@ impl Json {
         }
     }
 
-    /// The elements, where this is an array.
+    /// Returns the elements, if this is an array.
     pub(crate) fn items(&self) -> &[Json] {
         match self {
             Json::Array(items) => items,
@@ -177,12 +177,12 @@ impl Json {
         }
     }
 
-    /// Whether it is an object.
+    /// Returns `true` if it is an object.
     pub(crate) fn is_object(&self) -> bool {
         matches!(self, Json::Object(_))
     }
 
-    /// Whether it is `true`.
+    /// Returns `true` if it is `true`.
     pub(crate) fn is_true(&self) -> bool {
         *self == Json::Bool(true)
     }
@@ -204,7 +204,7 @@ impl Json {
         Some(members.remove(at).1)
     }
 
-    /// The bytes that it takes in memory, about.
+    /// Returns about the number of bytes that it takes in memory.
     pub(crate) fn bytes(&self) -> usize {
         let inside = match self {
             Json::Null | Json::Bool(_) => 0,
@@ -219,7 +219,7 @@ impl Json {
         inside + size_of::<Self>()
     }
 
-    /// The text.
+    /// Returns the text.
     pub(crate) fn write(&self) -> String {
         let mut out = String::new();
         self.write_to(&mut out);

@@ -11,7 +11,7 @@ use super::jsonrpc::RpcError;
 use super::original::{Token, TokenForm};
 use super::zone::{Anchors, Member, Shape, Zone};
 
-/// What a walk found.
+/// The result of a walk.
 #[derive(Debug, Default)]
 pub(super) struct Walked {
     /// Every string and every long number, in document order.
@@ -20,11 +20,11 @@ pub(super) struct Walked {
     pub(super) tokens: Vec<Token>,
     /// The data of the body that holds numbers, booleans or nulls.
     pub(super) data: Vec<Data>,
-    /// What was odd.
+    /// The remarks on oddities.
     pub(super) remarks: Vec<Remark>,
 }
 
-/// Where the label of a content comes from.
+/// The source of the label of a content.
 #[derive(Clone, Copy)]
 enum Label {
     None,
@@ -45,14 +45,14 @@ struct Frame {
     pointer: usize,
     /// Children seen.
     seen: usize,
-    /// Whether this is data that was noted already.
+    /// True if this is data that was noted already.
     noted: bool,
 }
 
-/// Integers of fewer digits are nobody's number.
+/// Shorter integers identify nothing.
 const LONG_NUMBER: usize = 9;
 
-/// A double of more digits is an estimate, not somebody's number.
+/// A double of more digits is an estimate, not an identifying number.
 const MAX_INTEGER: usize = 22;
 
 /// Bytes of pointers and labels that a request may need, at least.
@@ -123,7 +123,7 @@ pub(super) fn walk(table: &Table<'_>, root: NodeId, zone: Zone, anchors: Anchors
 
 struct Walk<'t, 'j> {
     table: &'t Table<'j>,
-    /// Where the request begins in the table's text.
+    /// The offset of the request in the table's text.
     base: usize,
     /// The pointer to the current node; one buffer for all.
     pointer: String,
@@ -202,8 +202,8 @@ impl<'j> Walk<'_, 'j> {
         self.table.member(object, "name").map_or(Label::None, Label::TextOf)
     }
 
-    /// The label of somebody's data is the nearest name; a value wrapped as `{"value": …}` keeps the name of its argument, and
-    /// so does one that stands under another name than `value`.
+    /// Returns the label of undefined data, the nearest name; a value wrapped as `{"value": …}` keeps the name of its argument, and so does one that
+    /// stands under another name than `value`.
     fn label_of_undefined(&self, frame: &Frame, node: NodeId, key: &str) -> Label {
         match frame.zone.shape {
             Shape::ArgumentValue if key == "value" => frame.label,
@@ -260,8 +260,8 @@ impl<'j> Walk<'_, 'j> {
         Ok(())
     }
 
-    /// A long integer is a content of its own: what is somebody's number in a string is that also without quotes, and also
-    /// when it is written as a fraction or with an exponent that make it an integer.
+    /// Adds a long integer as a content of its own: a number that identifies something in a string does so without quotes too, and also when it is
+    /// written as a fraction or with an exponent that make it an integer.
     fn number(&mut self, node: NodeId, zone: Zone, label: Label) -> Result<(), RpcError> {
         let raw = self.table.raw(node);
         if is_long_integer(raw) {
@@ -274,7 +274,7 @@ impl<'j> Walk<'_, 'j> {
         }
     }
 
-    /// Takes from what pointers and labels may need.
+    /// Takes bytes from those left for pointers and labels.
     fn spend(&mut self, naming: usize) -> Result<(), RpcError> {
         self.naming_left = self.naming_left.checked_sub(naming).ok_or_else(|| {
             RpcError::invalid_request("invalid request: names are too long for the number of values that they hold")

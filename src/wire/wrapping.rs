@@ -1,4 +1,4 @@
-//! Where a request of another protocol carries that protocol's message.
+//! The place where a request of another protocol carries that protocol's message.
 //!
 //! The published texts disagree: in `params.payload`, in `params.message`, beside `params`, as `params` itself, or as
 //! the other protocol's own parameters. All are understood; a request that uses two at once is remarked upon, for the
@@ -12,7 +12,7 @@ use super::json::{self, NodeId, Table};
 use super::jsonrpc::{Envelope, RpcError};
 use super::zone::{Anchors, Shape, Zone};
 
-/// What stands in the place of the message.
+/// The form of the message in its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wrapping {
     /// The message: JSON-RPC of the other protocol, or a bare event of it.
@@ -21,7 +21,7 @@ pub(super) enum Wrapping {
     BareParams,
 }
 
-/// What was found in a request.
+/// The message that was found in a request.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) message: Option<NodeId>,
@@ -29,12 +29,12 @@ pub(super) struct Found {
     pub(super) context: Option<NodeId>,
     /// A second message that was passed over.
     decoy: Option<NodeId>,
-    /// What lies around the message, with its zone.
+    /// The nodes around the message, with their zones.
     around: Vec<(NodeId, Zone)>,
 }
 
 impl Found {
-    /// Tells the walk what lies around the message.
+    /// Sets the zones of the nodes around the message.
     pub(super) fn anchor_surroundings(&self, anchors: &mut Anchors) {
         for (node, zone) in &self.around {
             anchors.set(*node, *zone);
@@ -115,7 +115,7 @@ const fn aos_context() -> Zone {
     Zone::new(Shape::Aos(AosShape::Context), Origin::Unknown, Place::Surroundings)
 }
 
-/// Whether an object is JSON-RPC of its own.
+/// Returns `true` if an object is JSON-RPC of its own.
 pub(super) fn is_rpc(request: Checked<'_, '_>, node: NodeId) -> bool {
     let has = |name| request.table.member(node, name).is_some();
     has("jsonrpc") || has("method") || has("result") || has("error")

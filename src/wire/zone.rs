@@ -1,8 +1,8 @@
-//! Zones: whose words stand where.
+//! Zones: the origin of the words at each place.
 //!
-//! Every node of a request lies in a zone, which says who wrote it, whether the step is about it, and what the fields
-//! below it mean. A protocol names the fields it defines; everything else is somebody's data, and of that the names are
-//! contents too. One walk ([`super::walk`]) applies this to every node, so that no string can be forgotten.
+//! Every node of a request lies in a zone, which says who wrote it, whether the step is about it, and what the fields below it mean. A protocol names
+//! the fields it defines; everything else is data with names of its own, and those names are contents too. One walk ([`super::walk`]) applies this to
+//! every node, so that no string can be forgotten.
 
 use crate::model::{Origin, Place};
 
@@ -11,10 +11,10 @@ use super::json::{NodeId, Table};
 use super::part::PartShape;
 use super::{a2a, acs, aos, mcp};
 
-/// What the fields below a node mean.
+/// The meaning of the fields below a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Somebody's data: no field is defined by a protocol.
+    /// Data with no field that a protocol defines.
     Free,
     /// Not content: `jsonrpc`, `id` and `method` of the envelope.
     Nothing,
@@ -36,7 +36,7 @@ pub(super) enum Shape {
     Acs(acs::AcsShape),
 }
 
-/// Who wrote a node, whether the step is about it, and what its fields mean.
+/// The author of a node, whether the step is about it, and the meaning of its fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Zone {
     pub(super) shape: Shape,
@@ -71,12 +71,12 @@ impl Zone {
         Self::new(shape, self.origin, self.place)
     }
 
-    /// Data or plain text of whoever wrote this zone.
+    /// Returns the zone of data or plain text by the author of this zone.
     pub(super) const fn free(self) -> Self {
         self.shaped(Shape::Free)
     }
 
-    /// An id, a discriminator, a timestamp: part of the protocol rather than of what is said.
+    /// Returns the zone of an id, a discriminator, a timestamp: part of the protocol rather than of the content.
     pub(super) const fn aside(self) -> Self {
         Self::new(Shape::Free, self.origin, Place::Surroundings)
     }
@@ -103,8 +103,8 @@ impl Zone {
         Self::new(self.shape, origin, self.place)
     }
 
-    /// Metadata and fields that no protocol defines. What decorates words from outside comes from outside too;
-    /// of the rest nobody knows the author, so it carries no authority.
+    /// Returns the zone of metadata and of fields that no protocol defines. What decorates words from outside comes from outside too; of the rest the
+    /// author is unknown, so it carries no authority.
     pub(super) const fn decoration(self) -> Self {
         let origin = if self.origin.is_external() {
             self.origin

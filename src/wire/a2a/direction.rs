@@ -1,8 +1,8 @@
-//! Which way a message between agents goes.
+//! The direction of a message between agents.
 //!
-//! Requests and answers are told apart by their shape, and who is observed by the context of the request, or by the setting. Whatever
-//! fits neither, or says two things at once, is [`Direction::Unclear`]: it may go out, so it is looked at like what the agent sends,
-//! and it may come from another, so its words have no authority.
+//! Requests and answers are told apart by their shape, and the observed party by the context of the request, or by the setting. A message that fits
+//! neither, or says two things at once, is [`Direction::Unclear`]: it may go out, so it is looked at like what the agent sends, and it may come from
+//! another, so its words have no authority.
 
 use crate::model::{self, Method};
 use crate::wire::aos::{End, Likely, Parties, Side};
@@ -10,25 +10,25 @@ use crate::wire::json::{Kind, NodeId, Table};
 use crate::wire::method_names;
 use crate::wire::wrapping::{Found, Wrapping};
 
-/// What a message is, by its shape.
+/// The nature of a message, by its shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Nature {
-    /// What a client sends.
+    /// A message that a client sends.
     Request,
-    /// What a server sends: an answer, or an event of a stream.
+    /// A message that a server sends: an answer, or an event of a stream.
     Answer,
     /// Neither can be told.
     Unclear,
 }
 
-/// Which way a message goes, seen from the observed agent.
+/// The direction of a message, seen from the observed agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Direction {
     /// From it to another agent.
     Out,
     /// From another agent to it.
     In,
-    /// Nobody can tell.
+    /// It cannot be told.
     Unclear,
 }
 
@@ -50,7 +50,8 @@ impl Direction {
 }
 
 impl Nature {
-    /// A message with a method that A2A knows is a request; one with a result or an error, or an event of a stream, is an answer.
+    /// Tells the nature of a message: one with a method that A2A knows is a request; one with a result or an error, or an event of a stream, is an
+    /// answer.
     pub(super) fn of(table: &Table<'_>, found: &Found, method: Method) -> Self {
         let Some(message) = found.message else {
             return Nature::Request;
@@ -66,7 +67,7 @@ impl Nature {
         }
     }
 
-    /// Where the observed agent would stand.
+    /// Returns the end at which the observed agent would stand.
     pub(super) const fn likely(self, side: Side) -> Likely {
         let end = match (self, side) {
             (Nature::Request, Side::Client) | (Nature::Answer, Side::Server) => End::From,
@@ -75,7 +76,7 @@ impl Nature {
         Likely { side, end }
     }
 
-    /// Which way it goes, where the observed agent is on this side.
+    /// Returns the direction if the observed agent is on this side.
     const fn direction(self, side: Side) -> Direction {
         let of_client = match self {
             Nature::Request => Direction::Out,
@@ -89,7 +90,7 @@ impl Nature {
     }
 }
 
-/// Which way a message goes: by where the observed agent stands, and by its role. What contradicts itself is unclear.
+/// Returns the direction of a message: by the end of the observed agent, and by its role. What contradicts itself is unclear.
 pub(super) fn of(nature: Nature, parties: Option<&Parties>, side: Side) -> Direction {
     let Some(parties) = parties else {
         return nature.direction(side);
@@ -109,7 +110,7 @@ pub(super) fn of(nature: Nature, parties: Option<&Parties>, side: Side) -> Direc
     }
 }
 
-/// A message with a method: a request, where A2A knows the method.
+/// Tells the nature of a message with a method: a request, if A2A knows the method.
 fn of_request(table: &Table<'_>, message: NodeId) -> Nature {
     let known = table
         .text_of(message, "method")
@@ -121,7 +122,7 @@ fn of_request(table: &Table<'_>, message: NodeId) -> Nature {
     }
 }
 
-/// A message without a method: an answer, where there is something that answers.
+/// Tells the nature of a message without a method: an answer, if a member of it answers.
 fn of_answer(table: &Table<'_>, message: NodeId) -> Nature {
     let answers = ["result", "error"]
         .iter()
@@ -129,7 +130,7 @@ fn of_answer(table: &Table<'_>, message: NodeId) -> Nature {
     if answers { Nature::Answer } else { Nature::Unclear }
 }
 
-/// Whether a request carries a message in the role that A2A 1.0 gives to servers.
+/// Returns `true` if a request carries a message in the role that A2A 1.0 gives to servers.
 fn speaks_for_server(table: &Table<'_>, message: NodeId) -> bool {
     table
         .given(message, "params")
@@ -137,7 +138,7 @@ fn speaks_for_server(table: &Table<'_>, message: NodeId) -> bool {
         .is_some_and(|inner| table.text_of(inner, "role").as_deref() == Some("ROLE_AGENT"))
 }
 
-/// The bare parameters of a request. A message in them is one of a client only in the role that A2A 0.x gives to clients: A2A 1.0
+/// Tells the nature of the bare parameters of a request. A message in them is one of a client only in the role that A2A 0.x gives to clients: A2A 1.0
 /// has events that look the same.
 fn of_bare(table: &Table<'_>, params: NodeId, method: Method) -> Nature {
     let sends = matches!(
@@ -152,7 +153,7 @@ fn of_bare(table: &Table<'_>, params: NodeId, method: Method) -> Nature {
     }
 }
 
-/// Whether an object is an event of a stream, or the object that an answer carries, without JSON-RPC around it.
+/// Returns `true` if an object is an event of a stream, or the object that an answer carries, without JSON-RPC around it.
 pub(super) fn is_event(table: &Table<'_>, node: NodeId) -> bool {
     const OF_SERVERS: &[&str] = &[
         "statusUpdate",

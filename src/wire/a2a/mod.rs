@@ -68,8 +68,8 @@ pub(super) fn read(
     Ok(draft)
 }
 
-/// What the observed agent sends are its own words, whatever role A2A gives it; what it receives are another's. So are words of
-/// which nobody can tell who sends them.
+/// The words that the observed agent sends are its own, whatever role A2A gives it; those that it receives are another's. So are words whose sender
+/// cannot be told.
 const fn zone(direction: Direction, nature: Nature, wrapping: Wrapping) -> Zone {
     let origin = match direction {
         Direction::Out => Origin::Agent,
@@ -118,7 +118,7 @@ fn find(
     ))
 }
 
-/// Whether the parameters of a raw A2A request are there.
+/// Returns `true` if the parameters of a raw A2A request are there.
 fn has_a2a_params(table: &Table<'_>, params: NodeId, method: Method) -> bool {
     let names: &[&str] = match method {
         Method::MessageSend | Method::MessageStream | Method::TasksSend => &["message"],

@@ -1,4 +1,4 @@
-//! Which fields A2A 0.x, A2A 1.0 and AgentVault define.
+//! The fields that A2A 0.x, A2A 1.0 and AgentVault define.
 //!
 //! They use one name for one thing throughout, so one list of names serves every object of theirs.
 
@@ -7,7 +7,7 @@ use crate::wire::method_names;
 use crate::wire::part::PartShape;
 use crate::wire::zone::{Member, Shape, Zone};
 
-/// What the fields of an A2A object mean.
+/// The meaning of the fields of an A2A object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::wire) enum A2aShape {
     /// A JSON-RPC message, or a bare stream event.
@@ -45,7 +45,7 @@ impl A2aShape {
     }
 }
 
-/// Whether an object of an answer is a message in another role than that of whoever answers.
+/// Returns `true` if an object of an answer is a message in another role than that of the answering agent.
 fn is_of_other(member: Member<'_, '_>) -> bool {
     let role = member.table.text_of(member.object, "role");
     role.is_some_and(|role| !matches!(role.as_ref(), "agent" | "assistant" | "ROLE_AGENT"))

@@ -1,4 +1,4 @@
-//! Answers: what was decided, as the standard says it.
+//! Answers: the decisions, in the form of the standard.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +9,7 @@ use crate::wire::jsonrpc::RpcError;
 use super::hook::{self, Decides, Named};
 use super::{Hook, VERSION, code};
 
-/// What a client says of itself before anything else.
+/// The first message of a client, in which it describes itself.
 pub(crate) struct Hello {
     /// The versions it speaks.
     pub(crate) versions: Vec<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Hello {
 }
 
 impl Hello {
-    /// Whether a version that is spoken here is among its own: one of the same major version.
+    /// Returns `true` if one of its versions is spoken here: one of the same major version.
     pub(crate) fn speaks_ours(&self) -> bool {
         self.versions.iter().any(|version| is_ours(version))
     }
@@ -34,7 +34,7 @@ impl Hello {
     }
 }
 
-/// Whether a version, `X.Y.Z`, is of the major version that is spoken.
+/// Returns `true` if a version, `X.Y.Z`, is of the major version that is spoken.
 pub(crate) fn is_ours(version: &str) -> bool {
     let mut numbers = version.split('.');
     let major = numbers
@@ -48,7 +48,7 @@ pub(crate) fn is_ours(version: &str) -> bool {
             .all(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// That none of the client's versions is spoken.
+/// Returns the error that none of the client's versions is spoken.
 pub(crate) fn unsupported_version() -> RpcError {
     RpcError {
         code: code::UNSUPPORTED_VERSION,
@@ -59,7 +59,7 @@ pub(crate) fn unsupported_version() -> RpcError {
     }
 }
 
-/// An error of the standard: its code, a name for programs, and what is wrong.
+/// Builds an error of the standard: its code, a name for programs, and the fault in words.
 pub(crate) fn refused(code: i64, reason: &str, message: impl Into<String>, more: &[(&str, Value)]) -> RpcError {
     let mut data = Map::from_iter([("reason".to_owned(), json!(reason))]);
     data.extend(more.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
@@ -120,7 +120,7 @@ pub(crate) fn ping(request_id: &str, echo: Option<&str>, now: &str) -> Value {
     Value::Object(result)
 }
 
-/// The answer to a mark in an agent's life that carries nobody's words: there is nothing to judge.
+/// Returns the answer to a mark in an agent's life without words: there is nothing to judge.
 pub(crate) fn noted(request_id: &str) -> Value {
     let mut result = allowed(request_id);
     result.insert(
@@ -138,7 +138,7 @@ fn allowed(request_id: &str) -> Map<String, Value> {
     }
 }
 
-/// An entry of a session's chain: what was asked, and what was decided.
+/// An entry of a session's chain: a request and the decision on it.
 pub(crate) struct Entry<'e> {
     /// Its id: that of the decision.
     pub(crate) id: &'e str,
@@ -146,11 +146,11 @@ pub(crate) struct Entry<'e> {
     pub(crate) request_id: &'e str,
     /// The method.
     pub(crate) method: &'e str,
-    /// When it was written.
+    /// The time at which it was written.
     pub(crate) time: &'e str,
     /// The hash of the request's parameters, in hex.
     pub(crate) request_hash: &'e str,
-    /// What was decided.
+    /// The decision.
     pub(crate) decision: &'e str,
 }
 
@@ -205,7 +205,7 @@ pub(crate) fn decided(
         },
         (Decision::Deny | Decision::Modify, Decides::Nothing) => ("allow", None),
     };
-    // There is nobody to ask: who would have been asked for an approval is told that it is denied for the lack of one.
+    // Approvals are not supported: a request that would need one is told that it is denied for the lack of one.
     if verdict.reason_codes.contains(&ReasonCode::ApprovalRequired) {
         codes.push("approver_unavailable");
     }
@@ -260,8 +260,8 @@ fn metadata(verdict: &Verdict, facts: &Facts) -> Value {
 const PAYLOAD: &str = "/params/payload";
 const ARGUMENTS: &str = "/arguments/";
 
-/// The edits of a verdict: arguments of a call as `parameter_overrides`, all else as `redactions` by pointers into the payload. `None`
-/// where one cannot be said so.
+/// Returns the edits of a verdict: arguments of a call as `parameter_overrides`, all else as `redactions` by pointers into the payload. `None` if one
+/// cannot be expressed so.
 fn modifications(step: &Step, verdict: &Verdict) -> Option<Value> {
     let modified: Value = serde_json::from_str(verdict.modified.as_ref()?.original.json()).ok()?;
     let mut overrides = Map::new();
@@ -285,7 +285,7 @@ fn modifications(step: &Step, verdict: &Verdict) -> Option<Value> {
     edits(overrides, redactions)
 }
 
-/// Every text of a payload, withheld: of what has happened already this is all that can be done.
+/// Withholds every text of a payload: nothing else can be done about what has happened already.
 fn withheld(step: &Step) -> Option<Value> {
     let texts = step.contents.iter().filter(|content| content.is_editable());
     let paths = texts.filter_map(|content| Pointer::as_str(&content.pointer).strip_prefix(PAYLOAD));
@@ -326,7 +326,7 @@ pub(crate) fn response(id: Option<&RequestId>, outcome: Result<Value, &RpcError>
     }
 }
 
-/// Whether a mark carries words or data all the same, and is judged.
+/// Returns `true` if a step is a mark without words and data, which is not judged.
 pub(crate) fn is_empty_mark(named: Option<Named>, step: &Step) -> bool {
     let marks = matches!(named, Some(Named::Hook(hook)) if Hook::is_mark(hook));
     let has_words = step

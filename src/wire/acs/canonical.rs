@@ -59,13 +59,13 @@ fn write(table: &Table<'_>, node: NodeId, left_out: Option<NodeId>, out: &mut St
     Some(())
 }
 
-/// serde_json escapes what RFC 8785 says, and nothing else.
+/// Writes a string: serde_json escapes what RFC 8785 says, and nothing else.
 fn write_string(text: &str, out: &mut String) -> Option<()> {
     out.push_str(&serde_json::to_string(text).ok()?);
     Some(())
 }
 
-/// A number as ECMAScript writes the double nearest to it.
+/// Writes a number as ECMAScript writes the double nearest to it.
 fn write_number(raw: &str, out: &mut String) -> Option<()> {
     let value: f64 = raw.parse().ok().filter(|value: &f64| value.is_finite())?;
     if value == 0.0 {

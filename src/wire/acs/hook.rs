@@ -1,4 +1,4 @@
-//! The hooks: which step of AOS each is judged as, and what may be decided at it.
+//! The hooks: the step of AOS that each is judged as, and the decisions that are possible at it.
 
 use crate::model::{Kind, Method, Origin};
 
@@ -13,7 +13,7 @@ macro_rules! hooks {
                 match name { $($name => Some(Hook::$variant),)+ _ => None }
             }
 
-            /// What it is judged as, and whose words it carries.
+            /// Returns the step that it is judged as, and the origin of its words.
             pub(super) const fn judged_as(self) -> (Method, Kind, Origin) {
                 match self { $(Hook::$variant => (Method::$method, Kind::$kind, Origin::$origin)),+ }
             }
@@ -62,7 +62,7 @@ hooks! {
     SessionEnd = "sessionEnd", AgentTrigger, Trigger, Trigger;
 }
 
-/// What may be decided at a hook.
+/// The decisions that are possible at a hook.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decides {
     /// Everything.
@@ -74,7 +74,7 @@ pub(crate) enum Decides {
 }
 
 impl Hook {
-    /// What may be decided at it.
+    /// Returns the decisions that are possible at it.
     pub(crate) const fn decides(self) -> Decides {
         match self {
             Hook::PostCompact => Decides::Changes,
@@ -96,7 +96,7 @@ impl Hook {
         }
     }
 
-    /// Whether it marks a point in an agent's life, and carries nobody's words but where somebody adds some.
+    /// Returns `true` if it marks a point in an agent's life, and carries words only if a client adds some.
     pub(crate) const fn is_mark(self) -> bool {
         matches!(
             self,
@@ -112,7 +112,7 @@ impl Hook {
     }
 }
 
-/// What a method's name means.
+/// The meaning of a method's name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Named {
     /// `handshake/hello`.
@@ -121,11 +121,11 @@ pub(crate) enum Named {
     Ping,
     /// `steps/…`.
     Hook(Hook),
-    /// A message of MCP: how many bytes of the name stand before its own method.
+    /// A message of MCP: the number of bytes of the name before its own method.
     Mcp(usize),
 }
 
-/// The meaning of a method's name; `None` where there is no such method.
+/// Returns the meaning of a method's name; `None` if there is no such method.
 pub(in crate::wire) fn named(name: &str) -> Option<Named> {
     let mcp = |inner: &str| (!inner.is_empty()).then(|| Named::Mcp(name.len() - inner.len()));
     if let Some(inner) = name.strip_prefix("protocols/MCP/") {

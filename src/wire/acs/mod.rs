@@ -1,7 +1,7 @@
 //! ACS 0.1.0, the Agent Control Standard: the envelope around a step, the hooks of an agent's life, and the answers.
 //!
-//! A hook is read into the same draft of a step as a method of AOS. Signatures, replays and sessions are for `server` to check: this
-//! module says what stands where, and which bytes a signature covers.
+//! A hook is read into the same draft of a step as a method of AOS. Signatures, replays and sessions are for `server` to check: this module says
+//! where each field stands, and which bytes a signature covers.
 
 mod answer;
 mod canonical;

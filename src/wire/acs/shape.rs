@@ -1,4 +1,4 @@
-//! Which fields ACS defines, and whose words stand in them.
+//! The fields that ACS defines, and the origin of the words in them.
 
 use crate::model::{Origin, Place};
 use crate::wire::json::Kind;
@@ -6,18 +6,18 @@ use crate::wire::zone::{Member, Shape, Zone};
 
 use super::Hook;
 
-/// What the fields of an ACS object mean.
+/// The meaning of the fields of an ACS object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::wire) enum AcsShape {
-    /// Who sends a request, in which session.
+    /// The sender of a request and its session.
     Metadata,
     /// A signature.
     Signature,
-    /// What a hook carries.
+    /// The payload of a hook.
     Payload(Hook),
     /// `{type, value, provenance}`, and lists of them.
     Value,
-    /// Which tool is called, and other members of a call that say what it is: what they hold beside that is an argument.
+    /// The called tool, and other members of a call that identify it: what they hold beside that is an argument.
     Tool,
     /// Names, ids and counts.
     Known,
@@ -78,7 +78,7 @@ impl AcsShape {
         }
     }
 
-    /// The zone of a member that ACS does not define here. Of a call, whatever is not known to be something else is an argument.
+    /// Returns the zone of a member that ACS does not define here. In a call, a member that is not known to be something else is an argument.
     pub(in crate::wire) const fn undefined_member(self, zone: Zone) -> Zone {
         match self {
             AcsShape::Payload(Hook::ToolCallRequest) | AcsShape::Tool => {
@@ -109,7 +109,7 @@ fn payload_member(hook: Hook, zone: Zone, member: Member<'_, '_>) -> Option<Zone
     })
 }
 
-/// Names, ids and counts of the payloads.
+/// Returns `true` for names, ids and counts of the payloads.
 fn is_known(key: &str) -> bool {
     matches!(
         key,
@@ -155,14 +155,14 @@ fn is_known(key: &str) -> bool {
     )
 }
 
-/// Whether a value holds a file in base64.
+/// Returns `true` if a value holds a file in base64.
 fn is_file(member: Member<'_, '_>) -> bool {
     let kind = member.table.text_of(member.object, "type");
     matches!(kind.as_deref(), Some("image" | "audio" | "file")) && member.table.kind(member.value) == Kind::String
 }
 
 impl Zone {
-    /// Names, ids and counts: beside what the step is about, and nobody's word.
+    /// Returns the zone of names, ids and counts: the step is not about them, and they have no author.
     const fn known(self) -> Self {
         Self::new(
             Shape::Acs(AcsShape::Known),

@@ -1,4 +1,4 @@
-//! What a hook carries: the fields that must be there, and who speaks in them.
+//! The payload of a hook: the fields that must be there, and the origin of their words.
 
 use crate::model::{Agent, AgentId, FactKind, Kind, Method, Origin, Place, SessionId, UserId};
 use crate::wire::aos::{AosShape, Context, Elsewhere, arguments_of};
@@ -24,7 +24,7 @@ const OF_CALL: &[&str] = &[
     "provenance",
 ];
 
-/// Members of a tool that say which one it is.
+/// Members of a tool that identify it.
 const OF_TOOL: &[&str] = &["name", "version", "provider", "provenance"];
 
 /// Reads a hook.
@@ -66,7 +66,7 @@ pub(super) fn draft(table: &Table<'_>, envelope: &Envelope<'_>, hook: Hook) -> R
 
 const PARTS: &str = "an array of `{type, value}`";
 
-/// A list, one thing of it, or a text; nothing else can be read.
+/// Expects a list, one item of it, or a text; nothing else can be read.
 fn list_or_text(request: Checked<'_, '_>, payload: NodeId, name: &str) -> Result<(), RpcError> {
     match request.table.given(payload, name) {
         Some(node) if matches!(request.table.kind(node), json::Kind::Number | json::Kind::Bool) => {
@@ -76,7 +76,7 @@ fn list_or_text(request: Checked<'_, '_>, payload: NodeId, name: &str) -> Result
     }
 }
 
-/// The tool and its arguments: `arguments` by their names, each in a `value` or as it is, and whatever else stands there.
+/// Reads the tool and its arguments: `arguments` by their names, each in a `value` or as it is, and all other members.
 fn read_call(request: Checked<'_, '_>, payload: NodeId, draft: &mut Draft) -> Result<(), RpcError> {
     let table = request.table;
     let tool = request.required(payload, "tool", "an object with the tool's `name`")?;
@@ -140,7 +140,7 @@ const fn aside() -> Zone {
     Zone::new(Shape::Free, Origin::Unknown, Place::Surroundings)
 }
 
-/// What stands around a payload.
+/// The members around a payload.
 struct Around<'t, 'j> {
     request: Checked<'t, 'j>,
     params: NodeId,
@@ -163,7 +163,7 @@ impl<'t, 'j> Around<'t, 'j> {
         })
     }
 
-    /// Says whose words stand around the payload: nobody's that could instruct anyone.
+    /// Sets the origin of the words around the payload: an unknown one, so that they cannot instruct the agent.
     fn anchor(&self, anchors: &mut Anchors) {
         let table = self.request.table;
         let unknown = |shape, place| Zone::new(shape, Origin::Unknown, place);

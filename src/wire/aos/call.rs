@@ -1,4 +1,4 @@
-//! The arguments of a call: `inputs` of a `ToolCallRequest` (3.15), and whatever else a client puts beside them.
+//! The arguments of a call: `inputs` of a `ToolCallRequest` (3.15), and everything else that a client puts beside them.
 //!
 //! A tool gets what the client passes on, not what a protocol defines. So every member of a call that is not known to be something
 //! else is an argument, wherever it stands and whatever it is called.
@@ -41,7 +41,7 @@ pub(super) fn read(request: Checked<'_, '_>, params: NodeId, remarks: &mut Vec<R
     })
 }
 
-/// `inputs`: an array of values with their names; of values alone; one of either; or an object that names them.
+/// Reads `inputs`: an array of values with their names; of values alone; one of either; or an object that names them.
 fn read_inputs(
     request: Checked<'_, '_>,
     inputs: NodeId,
@@ -71,14 +71,14 @@ fn read_inputs(
     Ok(())
 }
 
-/// Whether an object is one value with its name, rather than an object of values by their names.
+/// Returns `true` if an object is one value with its name, rather than an object of values by their names.
 pub(super) fn is_named_value(table: &Table<'_>, input: NodeId) -> bool {
     let named = ["name", "id"].iter().any(|name| table.text_of(input, name).is_some());
     let known = |member: NodeId| matches!(table.key(member).as_deref(), Some("name" | "id" | "value"));
     named && table.member(input, "value").is_some() && table.children(input).all(known)
 }
 
-/// One `ToolArgumentValue`. Whatever it holds beside its name is a value of it.
+/// Reads one `ToolArgumentValue`. Everything that it holds beside its name is a value of it.
 fn read_input(
     request: Checked<'_, '_>,
     input: NodeId,
@@ -146,7 +146,7 @@ impl Elsewhere<'_, '_, '_> {
     }
 }
 
-/// The arguments that a value holds: the members of an object, also of one that is written as a text; else the value itself.
+/// Returns the arguments that a value holds: the members of an object, also of one that is written as a text; else the value itself.
 pub(in crate::wire) fn arguments_of(request: Checked<'_, '_>, value: NodeId) -> Vec<Argument> {
     let table = request.table;
     let here = request.pointer(value);
@@ -170,7 +170,7 @@ pub(in crate::wire) fn arguments_of(request: Checked<'_, '_>, value: NodeId) -> 
     }
 }
 
-/// The members of an object that is written as a text, as OpenAI's interface has it. All of them stand where the text stands.
+/// Returns the members of an object that is written as a text, as OpenAI's interface has it. All of them stand where the text stands.
 fn arguments_in_text(text: &str, pointer: &str) -> Option<Vec<Argument>> {
     if !text.trim_start().starts_with('{') {
         return None;

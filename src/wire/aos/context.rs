@@ -1,4 +1,4 @@
-//! Who takes the step: the agent, the session and the user of a context.
+//! The parties of a step: the agent, the session and the user of a context.
 
 use crate::model::{Agent, AgentId, Fact, FactKind, Remark, SessionId, UserId};
 use crate::wire::draft::{Checked, fact_of};
@@ -28,7 +28,7 @@ const OF_AGENT: &[(&str, Leniency)] = &[
     ("resources", Leniency::MisspeltMember),
 ];
 
-/// What a context says.
+/// The content of a context.
 #[derive(Debug, Default)]
 pub(in crate::wire) struct Context {
     pub(in crate::wire) agent: Option<Agent>,
@@ -36,19 +36,19 @@ pub(in crate::wire) struct Context {
     pub(in crate::wire) user: Option<UserId>,
     /// The id of the step.
     pub(in crate::wire) step: Option<String>,
-    /// Who stands behind the step.
+    /// The facts about the user behind the step.
     pub(in crate::wire) facts: Vec<Fact>,
     /// The id of its turn.
     pub(in crate::wire) turn: Option<String>,
-    /// From whom to whom a message between agents goes, where the context says so.
+    /// The sender and the receiver of a message between agents, if the context names them.
     pub(in crate::wire) parties: Option<Parties>,
-    /// What was noteworthy.
+    /// The remarks on the context.
     pub(in crate::wire) remarks: Vec<Remark>,
 }
 
 /// Reads a context: a `StepContext`, or the later revision's `{from: {agent, role}, to: {agent, role}}`.
 ///
-/// Where nothing in the context tells which of two parties is observed, it is the one that `likely` says.
+/// If nothing in the context tells which of two parties is observed, it is the one that `likely` says.
 ///
 /// # Errors
 ///
@@ -82,7 +82,7 @@ pub(in crate::wire) fn read(
     Ok(context)
 }
 
-/// The user, or whoever stands in its place, and the organisation it belongs to.
+/// Returns the facts about the user, or the identity in its place, and its organisation.
 fn who(request: Checked<'_, '_>, context: NodeId) -> Vec<Fact> {
     let table = request.table;
     let user = ["user", "identity"].iter().find_map(|name| table.given(context, name));
@@ -96,7 +96,7 @@ fn who(request: Checked<'_, '_>, context: NodeId) -> Vec<Fact> {
     name.into_iter().chain(organisation).collect()
 }
 
-/// The `id` of the object under this name, where there is one.
+/// Returns the `id` of the object under this name, if there is one.
 fn id_of(
     request: Checked<'_, '_>,
     context: NodeId,

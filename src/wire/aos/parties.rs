@@ -1,8 +1,8 @@
-//! From whom to whom a message between agents goes: `A2AContext` of the final AOS (3.16), `{from: {agent, role}, to: {agent, role}}`.
+//! The sender and the receiver of a message between agents: `A2AContext` of the final AOS (3.16), `{from: {agent, role}, to: {agent, role}}`.
 //!
-//! The observed agent is on either side. It knows itself whole, and of the other only what that one's card says: `url`, `name`,
-//! `version` and `identity`. So the observed party is the one with more details; where both have as many, the one whose role is that
-//! of the setting; where no role says so, the one at the end where such an agent would stand.
+//! The observed agent is on either side. It knows itself whole, and of the other only what that agent's card says: `url`, `name`, `version` and
+//! `identity`. So the observed party is the one with more details; if both have as many, the one whose role is that of the setting; if no role says
+//! so, the one at the end where such an agent would stand.
 
 use crate::wire::draft::Checked;
 use crate::wire::json::{Kind, NodeId};
@@ -11,7 +11,7 @@ use crate::wire::zone::Anchors;
 
 use super::shape::remote_party_zone;
 
-/// Which side of A2A an agent is on.
+/// The side of A2A that an agent is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Side {
     /// It asks: its requests go out, answers come in.
@@ -45,26 +45,26 @@ impl Side {
     }
 }
 
-/// Who sends a message, or who receives it.
+/// An end of a message: its sender, or its receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::wire) enum End {
     From,
     To,
 }
 
-/// What is expected of the observed agent, where a context does not tell.
+/// The expectation about the observed agent, for a context that does not tell.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::wire) struct Likely {
     pub(in crate::wire) side: Side,
     pub(in crate::wire) end: End,
 }
 
-/// What a context says of the parties to a message.
+/// The content of a context about the parties to a message.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::wire) struct Parties {
-    /// Where the observed agent stands.
+    /// The end of the observed agent.
     pub(in crate::wire) end: End,
-    /// Its role, where one is written.
+    /// Its role, if one is written.
     pub(in crate::wire) role: Option<Side>,
     /// Its description.
     pub(in crate::wire) agent: Option<NodeId>,
@@ -79,14 +79,14 @@ struct Party {
     detail: Detail,
 }
 
-/// How much is said of an agent.
+/// The amount of detail about an agent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail {
-    /// What its card shows to everybody.
+    /// What its card shows to everyone.
     Card,
     /// More.
     More,
-    /// What only the agent itself knows: its instructions, its tools, its model.
+    /// Details that only the agent itself knows: its instructions, its tools, its model.
     Own,
 }
 

@@ -1,11 +1,11 @@
-//! Which fields AOS defines, and whose words stand in them.
+//! The fields that AOS defines, and the origin of the words in them.
 
 use crate::model::{Method, Origin, Place};
 use crate::wire::json::{Kind, Table};
 use crate::wire::part::PartShape;
 use crate::wire::zone::{Member, Shape, Zone};
 
-/// What the fields of an AOS object mean.
+/// The meaning of the fields of an AOS object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::wire) enum AosShape {
     /// The parameters of the `steps/*` request of this method.
@@ -54,8 +54,8 @@ const fn aos(shape: AosShape) -> Shape {
     Shape::Aos(shape)
 }
 
-/// Whose words the content of a message is, by the message's role. A system message is the guardrails' and the
-/// orchestrator's, not the agent's and not the user's: it carries no authority.
+/// Returns the origin of the content of a message, by the message's role. A system message is the guardrails' and the orchestrator's, not the agent's
+/// and not the user's: it carries no authority.
 pub(super) fn origin_of_role(role: Option<&str>) -> Origin {
     match role {
         Some("user") => Origin::User,
@@ -142,7 +142,7 @@ impl AosShape {
         }
     }
 
-    /// The zone of a member that AOS does not define here. Of a call, whatever is not known to be something else is an argument.
+    /// Returns the zone of a member that AOS does not define here. In a call, a member that is not known to be something else is an argument.
     pub(in crate::wire) const fn undefined_member(self, zone: Zone) -> Zone {
         match self {
             AosShape::Call | AosShape::Input | AosShape::Inputs | AosShape::Params(Method::ToolCallRequest) => {
@@ -171,7 +171,7 @@ fn inputs_shape(member: Member<'_, '_>) -> AosShape {
     if is_map { AosShape::Inputs } else { AosShape::Input }
 }
 
-/// Each method has its own members: those of others are nobody's words in it.
+/// Returns the zone of a parameter. Each method has its own members: those of others have no author in it.
 fn params_member(zone: Zone, member: Member<'_, '_>, method: Method) -> Option<Zone> {
     let body = |shape, origin| Some(Zone::new(aos(shape), origin, Place::Body));
     match (method, member.key) {
@@ -188,7 +188,7 @@ fn params_member(zone: Zone, member: Member<'_, '_>, method: Method) -> Option<Z
     }
 }
 
-/// A result may be its outputs alone.
+/// Returns the zone of a result, which may be its outputs alone.
 fn result_zone(member: Member<'_, '_>) -> Zone {
     let zone = Zone::new(aos(AosShape::Outcome), Origin::ToolOutput, Place::Body);
     if member.table.kind(member.value) == Kind::Array {
@@ -211,7 +211,7 @@ fn role_of(table: &Table<'_>, member: Member<'_, '_>) -> Origin {
     origin_of_role(table.text_of(member.value, "role").as_deref())
 }
 
-/// The zone of a context: screened, never edited; ids and names are nobody's words.
+/// Returns the zone of a context: screened, never edited; its ids and names have no author.
 pub(in crate::wire) const fn context_zone() -> Zone {
     Zone::new(aos(AosShape::Context), Origin::Unknown, Place::Surroundings)
 }
@@ -234,7 +234,7 @@ fn context_member(zone: Zone, key: &str) -> Option<Zone> {
 }
 
 fn agent_member(zone: Zone, key: &str) -> Option<Zone> {
-    // What a remote agent says of itself instructs nobody.
+    // A remote agent's description of itself has no authority.
     let own = |origin| {
         if zone.origin == Origin::RemoteAgent {
             zone

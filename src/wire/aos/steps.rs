@@ -1,4 +1,4 @@
-//! The `steps/*` methods: the fields that must be there, and what a step of each method is.
+//! The `steps/*` methods: the fields that must be there, and the kind of step of each method.
 
 use crate::model::{FactKind, Kind, Method, Origin, Place};
 use crate::wire::draft::{Checked, Draft};
@@ -212,7 +212,7 @@ fn check_result(request: Checked<'_, '_>, result: NodeId, draft: &mut Draft) -> 
     }
 }
 
-/// What a call shares with its answer.
+/// Returns the id that a call shares with its answer.
 fn execution_id(table: &Table<'_>, holders: [Option<NodeId>; 2]) -> Option<String> {
     let mut holders = holders.into_iter().flatten();
     holders.find_map(|holder| {

@@ -1,7 +1,7 @@
-//! The form of an answer: whether every client reads in it what is read here.
+//! The form of an answer: the test that every client reads in it what is read here.
 //!
-//! A model behind a gateway may be hostile. Where an interface has one place for a thing, an answer with two of them, or with a thing of
-//! another kind in it, is taken by one client for this and by another for that: such an answer does not go on.
+//! A model behind a gateway may be hostile. If an interface has one place for a value, an answer with two of them, or with a value of another kind in
+//! it, is read differently by different clients: such an answer does not go on.
 
 use super::read::{CALL_ARGUMENTS, FUNCTION_ARGUMENTS, run_by};
 use crate::wire::Json;
@@ -9,7 +9,7 @@ use crate::wire::Json;
 /// Members of a whole answer's choice that only events and older interfaces have.
 const NOT_OF_CHOICE: [&str; 2] = ["delta", "text"];
 
-/// Whether an answer has the form that its interface gives it, wherever agents act on it.
+/// Returns `true` if an answer has the form that its interface gives it, wherever agents act on it.
 pub(crate) fn is_plain(answer: &Json) -> bool {
     let all = |name, is_one: fn(&Json) -> bool| match answer.get(name) {
         None | Some(Json::Null) => true,
@@ -38,7 +38,7 @@ fn is_choice(choice: &Json) -> bool {
         })
 }
 
-/// A call of Chat Completions.
+/// Returns `true` for a call of Chat Completions.
 fn is_tool_call(call: &Json) -> bool {
     let nested: Vec<&Json> = ["function", "custom"]
         .iter()
@@ -57,7 +57,7 @@ fn is_function(function: &Json) -> bool {
     function.str_of("name").is_some() && says_one_of(function, &FUNCTION_ARGUMENTS)
 }
 
-/// An item of Responses, or a block of Messages.
+/// Returns `true` for an item of Responses, or a block of Messages.
 fn is_item(item: &Json) -> bool {
     match item.str_of("type") {
         Some(kind) if run_by(kind).is_some() => says_one_of(item, &CALL_ARGUMENTS),
@@ -75,7 +75,7 @@ fn is_said(value: &Json, name: &str) -> bool {
     value.get(name).is_some_and(|value| *value != Json::Null)
 }
 
-/// Whether the place of an element, where it says one, is a whole number.
+/// Returns `true` if the index of an element, if it has one, is a whole number.
 fn is_index(element: &Json) -> bool {
     let index = element.get("index").unwrap_or(&Json::Null);
     *index == Json::Null || index.as_index().is_some()

@@ -1,8 +1,9 @@
 //! Message logs, as the interfaces of models write them: OpenAI's Chat Completions and Responses, Anthropic's Messages.
 //!
-//! `read` finds who says what in a request, an answer, both together, or a bare list of messages; `steps` makes AOS requests of that,
-//! and takes edits back to their places; `form` says whether all clients read an answer so. A role is the claim of whoever sends the log. What is none of the user's or the agent's words —
-//! attachments, and whatever no interface defines — is read as the result of a tool: it has no authority, and is judged.
+//! `read` finds the speaker and the content of each message in a request, an answer, both together, or a bare list of messages; `steps` makes AOS
+//! requests of them, and takes edits back to their places; `form` says whether all clients read an answer alike. A role is the claim of the sender of
+//! the log. Content that is neither the user's nor the agent's words — attachments, and everything that no interface defines — is read as the result
+//! of a tool: it has no authority, and is judged.
 
 mod form;
 mod read;
@@ -20,10 +21,10 @@ pub(crate) use trace::{MAX_STEPS, NoTrace, Traced, Under, is_log, is_trace, step
 
 use super::{Json, Place};
 
-/// What a log says.
+/// The content of a log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Log {
-    /// What the agent is told: system prompts, in their order.
+    /// The instructions of the agent: system prompts, in their order.
     pub(crate) instructions: String,
     /// Tools that the agent runs, as they were written.
     pub(crate) tools: Vec<Json>,
@@ -36,13 +37,13 @@ pub(crate) struct Log {
 /// One message, or one item of a list that holds calls and results beside messages.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Message {
-    /// Where it stands.
+    /// Its place in the log.
     pub(crate) place: Place,
-    /// What it says, in its order.
+    /// Its items, in their order.
     pub(crate) said: Vec<ChatItem>,
 }
 
-/// Who says something.
+/// The speaker of words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Speaker {
     /// The user.
@@ -51,78 +52,78 @@ pub(crate) enum Speaker {
     Agent,
 }
 
-/// Who runs a tool.
+/// The party that runs a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunBy {
     /// The agent, once it has the answer.
     Agent,
-    /// Whoever serves the model: it has run when the answer comes.
+    /// The provider of the model: it has run when the answer comes.
     Provider,
 }
 
-/// What is said at one place.
+/// An item at one place of a log.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ChatItem {
     /// Words.
     Words {
-        /// Whose.
+        /// The speaker.
         who: Speaker,
         /// Texts, in their order.
         parts: Vec<Part>,
     },
     /// A call of a tool.
     Call(Call),
-    /// What a tool gave.
+    /// The result of a tool.
     Result(Outcome),
 }
 
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Call {
-    /// Where it stands.
+    /// Its place in the log.
     pub(crate) place: Place,
-    /// What it shares with its result; empty where it has none.
+    /// The id that it shares with its result; empty if it has none.
     pub(crate) id: String,
     /// The tool.
     pub(crate) name: String,
-    /// Where its arguments stand.
+    /// The place of its arguments.
     pub(crate) arguments_at: Place,
     /// Its arguments; of a text that holds a JSON object, the object.
     pub(crate) arguments: Json,
-    /// What the model thought before it.
+    /// The reasoning of the model before it.
     pub(crate) reasoning: String,
-    /// Who runs it.
+    /// The party that runs it.
     pub(crate) run_by: RunBy,
 }
 
 /// The result of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Outcome {
-    /// Where it stands.
+    /// Its place in the log.
     pub(crate) place: Place,
-    /// What it shares with its call.
+    /// The id that it shares with its call.
     pub(crate) id: String,
-    /// Where its content stands, as a whole.
+    /// The place of its content, as a whole.
     pub(crate) content_at: Place,
     /// Texts and data.
     pub(crate) parts: Vec<Part>,
-    /// Whether the tool failed.
+    /// True if the tool failed.
     pub(crate) failed: bool,
-    /// Who ran it.
+    /// The party that ran it.
     pub(crate) run_by: RunBy,
 }
 
-/// A piece of what is said.
+/// A piece of words or of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Part {
-    /// Where it stands.
+    /// Its place in the log.
     pub(crate) place: Place,
     /// A text; or data, without the bytes of files in it.
     pub(crate) value: Json,
 }
 
 impl ChatItem {
-    /// Where it stands: the block or call, or the message where it is all of its content.
+    /// Returns its place: the block or call, or the message if it is all of its content.
     pub(crate) fn place(&self) -> Option<&Place> {
         match self {
             ChatItem::Words { parts, .. } => parts.first().map(|part| &part.place),

@@ -38,10 +38,10 @@ pub(crate) fn read_answer(answer: &Json) -> Log {
     reader.log
 }
 
-/// Whom the words of a log are taken for.
+/// The speaker that the words of a log are attributed to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Assumed {
-    /// Whom the roles name.
+    /// The one that the roles name.
     #[default]
     Named,
     /// The agent.
@@ -52,7 +52,7 @@ enum Assumed {
 struct Reader {
     log: Log,
     speaker: Assumed,
-    /// What the model thought since its last call.
+    /// The reasoning of the model since its last call.
     reasoning: String,
 }
 
@@ -124,12 +124,12 @@ impl Reader {
         }
     }
 
-    /// Adds a message, also where it says nothing: its place counts.
+    /// Adds a message, also one without content: its place counts.
     fn push(&mut self, place: Place, said: Vec<ChatItem>) {
         self.log.messages.push(Message { place, said });
     }
 
-    /// One message, or one item of the Responses API.
+    /// Reads one message, or one item of the Responses API.
     fn message(&mut self, one: &Json, at: &Place) {
         let kind = one.str_of("type").unwrap_or_default();
         // What is an item by its type is one, whatever else it says.
@@ -186,7 +186,7 @@ impl Reader {
         }
     }
 
-    /// What the user or the model says, with the calls and results that stand in it.
+    /// Reads the words of the user or the model, with the calls and results that stand in them.
     fn blocks(&mut self, one: &Json, at: &Place, who: Speaker) -> Vec<ChatItem> {
         let mut said = Vec::new();
         let content = at.name("content");
@@ -235,7 +235,7 @@ impl Reader {
         said
     }
 
-    /// A call of Chat Completions, in its nested form or bare.
+    /// Reads a call of Chat Completions, in its nested form or bare.
     fn function(&mut self, call: &Json, at: &Place) -> Call {
         let nested = ["function", "custom"]
             .into_iter()
@@ -268,7 +268,7 @@ impl Reader {
         }
     }
 
-    /// A block of a message, or an item beside messages. Its type says what it is: the interfaces name them alike.
+    /// Reads a block of a message, or an item beside messages. Its type says what it is: the interfaces name them alike.
     fn item(&mut self, one: &Json, at: &Place, who: Speaker) -> Vec<ChatItem> {
         let kind = one.str_of("type").unwrap_or_default();
         match kind {
@@ -295,7 +295,7 @@ impl Reader {
         }
     }
 
-    /// A call; with its result, where it has run.
+    /// Reads a call; with its result, if it has run.
     fn item_call(&mut self, one: &Json, at: &Place, run_by: RunBy) -> Vec<ChatItem> {
         let (arguments, arguments_at) = member(one, at, &CALL_ARGUMENTS);
         let id = one.str_of("call_id").or_else(|| one.str_of("id"));
@@ -312,7 +312,7 @@ impl Reader {
     }
 }
 
-/// Who runs what an item or block of this type calls; `None` where it is no call.
+/// Returns the party that runs what an item or block of this type calls; `None` if it is no call.
 pub(crate) fn run_by(kind: &str) -> Option<RunBy> {
     match kind {
         "mcp_call"
@@ -328,7 +328,7 @@ pub(crate) fn run_by(kind: &str) -> Option<RunBy> {
     }
 }
 
-/// What somebody put into a message beside words.
+/// Reads a part of a message that is not words.
 fn attachment(one: &Json, at: &Place, who: Speaker) -> ChatItem {
     let kind = one.str_of("type").filter(|kind| !kind.is_empty());
     ChatItem::Result(Outcome {
@@ -419,7 +419,7 @@ fn member<'v>(value: &'v Json, at: &Place, names: &[&'static str]) -> (&'v Json,
     found.unwrap_or((&Json::Null, at.clone()))
 }
 
-/// A text that holds a JSON object is what it says; anything else stays as it is.
+/// Parses a text that holds a JSON object; anything else stays as it is.
 fn parsed(arguments: &Json) -> Json {
     let (depth, values) = ARGUMENT_BOUNDS;
     match arguments {

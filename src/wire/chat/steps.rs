@@ -1,23 +1,23 @@
-//! What a log says, as parameters of AOS requests; and what a verdict made of them, back in the log.
+//! The items of a log as parameters of AOS requests, and the way of their edits back into the log.
 
 use super::{Call, ChatItem, Outcome, Part, Speaker};
 use crate::wire::{Json, object};
 
-/// Whose log it is: the context of its steps.
+/// The agent whose log it is: the context of its steps.
 #[derive(Clone, Debug)]
 pub(crate) struct Agent<'a> {
     /// Its id and name.
     pub(crate) name: &'a str,
     /// The session of its steps.
     pub(crate) session: &'a str,
-    /// What it is told.
+    /// Its instructions.
     pub(crate) instructions: &'a str,
-    /// What it can call.
+    /// The tools that it can call.
     pub(crate) tools: &'a [Json],
 }
 
 impl Agent<'_> {
-    /// The AOS method of what is said, and its parameters.
+    /// Returns the AOS method of an item, and its parameters.
     pub(crate) fn step(&self, said: &ChatItem) -> (&'static str, Json) {
         match said {
             ChatItem::Words { who, parts } => self.message(*who, parts),
@@ -96,8 +96,8 @@ fn inputs(arguments: &Json) -> Box<dyn Iterator<Item = (&str, &Json)> + '_> {
     }
 }
 
-/// Puts what a verdict made of a step's parameters into the log, at the places that they came from. `None` where that cannot be done: the
-/// log is then not to be used.
+/// Writes a step's parameters as a verdict modified them into the log, at the places that they came from. `None` if that cannot be done: the log is
+/// then not to be used.
 pub(crate) fn write_back(log: &mut Json, said: &ChatItem, params: &Json) -> Option<()> {
     match said {
         ChatItem::Words { parts, .. } => write_parts(log, parts, params.at(&["message", "content"])?),
@@ -129,7 +129,7 @@ pub(crate) fn write_back(log: &mut Json, said: &ChatItem, params: &Json) -> Opti
     }
 }
 
-/// Texts can be changed; of data, what nobody can read was left out, so it cannot.
+/// Writes changed texts. Data cannot be changed: its unreadable parts were left out.
 fn write_parts(log: &mut Json, parts: &[Part], became: &Json) -> Option<()> {
     let became = became.items();
     if became.len() != parts.len() {

@@ -35,7 +35,7 @@ fn declared(log: &Json) -> &[Json] {
     tools.map_or(&[][..], Json::items)
 }
 
-/// A tool that runs where the model is: it has a type of its own, and no schema of the agent's.
+/// Returns `true` for a tool that runs where the model is: it has a type of its own, and no schema of the agent's.
 fn is_hosted(tool: &Json) -> bool {
     let has_schema = ["function", "custom", "parameters", "input_schema"]
         .iter()

@@ -1,4 +1,4 @@
-//! What callers hand in to be judged: AOS requests, message logs, or plain text; as a list of steps.
+//! Input that callers hand in to be judged: AOS requests, message logs, or plain text; as a list of steps.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::wire::{Json, Place, object};
 /// Steps of one trace that are judged; more are refused.
 pub(crate) const MAX_STEPS: usize = 256;
 
-/// Why something cannot be judged, in words for whoever sent it.
+/// The reason why something cannot be judged, in words for its sender.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoTrace {
     /// There is nothing in it.
@@ -22,7 +22,7 @@ pub(crate) enum NoTrace {
     TooMany(usize),
 }
 
-/// What everything that is handed in together belongs to.
+/// The session and the instructions of everything that is handed in together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Under {
     /// The session of those steps that name none.
@@ -34,7 +34,7 @@ pub(crate) struct Under {
 /// A step of what was handed in.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Traced {
-    /// Where it stands in its log; `None` where it is a request, or a text.
+    /// The place in its log; `None` if it is a request, or a text.
     pub(crate) place: Option<Place>,
     source: Source,
 }
@@ -42,11 +42,11 @@ pub(crate) struct Traced {
 #[derive(Clone, Debug, PartialEq)]
 enum Source {
     Request(Json),
-    /// What is said in a log. The context that its steps share may be large: requests are made one at a time.
+    /// An item of a log. The context that its steps share may be large: requests are made one at a time.
     ChatItem(Arc<Head>, ChatItem),
 }
 
-/// What the steps of a log share.
+/// The context that the steps of a log share.
 #[derive(Debug, PartialEq)]
 struct Head {
     session: String,
@@ -89,7 +89,7 @@ pub(crate) fn steps(handed_in: &[Json], under: &Under) -> Result<Vec<Traced>, No
     }
 }
 
-/// Whether this is a message log, rather than requests of a protocol.
+/// Returns `true` for a message log, as opposed to requests of a protocol.
 pub(crate) fn is_log(value: &Json) -> bool {
     let first = match value {
         Json::Array(items) => return items.first().is_some_and(is_message),
@@ -104,7 +104,7 @@ pub(crate) fn is_log(value: &Json) -> bool {
         && (has_items || has_input || is_message(first) || nested("response") || nested("request") || nested("body"))
 }
 
-/// Whether this is something that [`steps`] knows, rather than an object whose words are taken for a text.
+/// Returns `true` for input that [`steps`] knows, rather than an object whose words are taken for a text.
 pub(crate) fn is_trace(value: &Json) -> bool {
     let known = |one: &Json| {
         is_log(one) || one.as_str().is_some() || one.str_of("method").is_some() || one.get("aos").is_some()
@@ -142,7 +142,7 @@ fn read_one(one: &Json, under: &Under, steps: &mut Vec<Traced>) {
     }
 }
 
-/// Whether places in a log are those of what was handed in.
+/// The relation of places in a log to the input that was handed in.
 #[derive(Clone, Copy)]
 enum Places {
     Known,

@@ -1,4 +1,4 @@
-//! What of a verdict an organisation may disclose, as it is written: findings, coverage, the local judge's opinion.
+//! The parts of a verdict that an organisation may disclose, as they are written: findings, coverage, the local judge's opinion.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl<'v> ShownFinding<'v> {
     }
 }
 
-/// What the trained scorer made of the step; what moved it, where findings are shown.
+/// The trained scorer's opinion of the step; the features that moved it, if findings are shown.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ShownOpinion<'v> {

@@ -24,14 +24,14 @@ pub(super) fn unescape(raw: &str) -> Cow<'_, str> {
     }
 }
 
-/// What stands before the next backslash, and what after it.
+/// Splits a text at its first backslash, into the text before it and the text after it.
 fn split_at_backslash(text: &str) -> Option<(&str, &str)> {
     let at = find_backslash(text.as_bytes())?;
     Some((text.get(..at)?, text.get(at + 1..)?))
 }
 
-/// The place of the first backslash, eight bytes at a time: escapes come thick in texts that have any, and a library
-/// search costs more to set up than it saves on the short way to the next one.
+/// Finds the first backslash, eight bytes at a time: escapes come thick in texts that have any, and a library search costs more to set up than it
+/// saves on the short way to the next one.
 fn find_backslash(bytes: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     const HIGH: u64 = u64::from_le_bytes([0x80; 8]);

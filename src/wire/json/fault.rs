@@ -1,8 +1,8 @@
-//! Why a document was refused, and where.
+//! The fault for which a document was refused, and its place.
 
 use std::fmt;
 
-/// What is wrong with a document.
+/// The kind of fault in a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::wire) enum FaultKind {
     /// It is not JSON at all; the text says what was expected.
@@ -21,10 +21,10 @@ pub(in crate::wire) enum FaultKind {
     TooLong(usize),
 }
 
-/// A refusal: what, and where.
+/// A refusal: the fault and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::wire) struct Fault {
-    /// What is wrong.
+    /// The kind of fault.
     pub(in crate::wire) kind: FaultKind,
     /// The byte at which it shows.
     pub(in crate::wire) offset: usize,
@@ -32,7 +32,7 @@ pub(in crate::wire) struct Fault {
     pub(in crate::wire) line: usize,
     /// The character in that line, from 1.
     pub(in crate::wire) column: usize,
-    /// The value in which it shows, shortened where it is long.
+    /// The value in which it shows, shortened if it is long.
     pub(in crate::wire) pointer: String,
 }
 

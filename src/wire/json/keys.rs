@@ -28,7 +28,7 @@ impl<'j> Names<'j> {
         }
     }
 
-    /// Remembers a name of the innermost object; false when it was there before.
+    /// Remembers a name of the innermost object; returns `false` if it was there before.
     pub(super) fn insert(&mut self, scope: &mut Scope<'j>, name: Cow<'j, str>) -> bool {
         if let Some(many) = &mut scope.many {
             return many.insert(name);

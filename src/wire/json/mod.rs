@@ -1,10 +1,8 @@
 //! A JSON document as a flat table of nodes over its own bytes.
 //!
-//! The document is never rebuilt: every node is a span of the text as it was received, so that what was judged is
-//! byte for byte what was sent, and an edit can replace one string token and leave the rest alone. The table is
-//! strict where two readers of one text could disagree: duplicate keys, depth, surrogates, encoding. Numbers
-//! are kept as they are written, however long.
-//! It knows nothing of JSON-RPC or of any protocol.
+//! The document is never rebuilt: every node is a span of the text as it was received, so that what was judged is byte for byte what was sent, and an
+//! edit can replace one string token and leave the rest alone. The table is strict where two readers of one text could disagree: duplicate keys,
+//! depth, surrogates, encoding. Numbers are kept as they are written, however long. It knows nothing of JSON-RPC or of any protocol.
 
 mod escape;
 mod fault;
@@ -19,7 +17,7 @@ pub(super) use escape::{quote, unquote};
 pub(super) use fault::{Fault, FaultKind};
 pub(super) use parse::{Bounds, parse};
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Null,
@@ -48,11 +46,11 @@ struct Node {
     parent: u32,
     /// The index of the first node after this one and everything in it.
     after: u32,
-    /// How the name is spelled.
+    /// The spelling of the name.
     key_spelling: Spelling,
 }
 
-/// How a name is spelled.
+/// The spelling of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Spelling {
     /// As it is.
@@ -88,7 +86,7 @@ pub(crate) struct Table<'j> {
 }
 
 impl<'j> Table<'j> {
-    /// How many of its values are strings.
+    /// Returns the number of its values that are strings.
     pub(super) fn strings(&self) -> usize {
         self.strings
     }
@@ -104,7 +102,7 @@ impl<'j> Table<'j> {
         self.text.get(start as usize..end as usize).unwrap_or_default()
     }
 
-    /// What the node is.
+    /// Returns the kind of the node.
     pub(crate) fn kind(&self, id: NodeId) -> Kind {
         self.node(id).kind
     }
@@ -189,7 +187,7 @@ impl<'j> Table<'j> {
         self.member(id, name).and_then(|node| self.text(node))
     }
 
-    /// What the node is, in words for an error message.
+    /// Describes the node in words for an error message.
     pub(super) fn describe(&self, id: NodeId) -> &'static str {
         match self.kind(id) {
             Kind::Null => "null",
@@ -201,7 +199,7 @@ impl<'j> Table<'j> {
         }
     }
 
-    /// What the member of this name is, in words for an error message.
+    /// Describes the member of this name in words for an error message.
     pub(super) fn describe_member(&self, id: NodeId, name: &str) -> &'static str {
         self.member(id, name).map_or("nothing", |member| self.describe(member))
     }

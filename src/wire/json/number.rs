@@ -1,6 +1,6 @@
 //! Numbers of more digits than the tokenizer takes: they are kept as they are written, like every other.
 
-/// Where a number ends that begins here; `None` when it is none of JSON's grammar.
+/// Returns the end of the number that begins here; `None` if it is not of JSON's grammar.
 pub(super) fn end_of(text: &str, start: usize) -> Option<usize> {
     let rest = text.as_bytes().get(start..)?;
     let unsigned = rest.strip_prefix(b"-").unwrap_or(rest);
@@ -19,7 +19,7 @@ pub(super) fn end_of(text: &str, start: usize) -> Option<usize> {
     Some(text.len() - rest.len())
 }
 
-/// At least one digit, and what follows.
+/// Splits off digits, at least one, from what follows.
 fn digits(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
     text.split_at_checked(end).filter(|(digits, _)| !digits.is_empty())

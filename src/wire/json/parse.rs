@@ -9,7 +9,7 @@ use super::fault::{Fault, FaultKind};
 use super::keys::{Names, Scope};
 use super::{Kind, Node, Spelling, Table, number, push_index, push_key};
 
-/// How large a document may be.
+/// The bounds of the size of a document.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::wire) struct Bounds {
     /// Levels of arrays and objects.
@@ -66,7 +66,7 @@ impl KeySpan {
     };
 }
 
-/// Where the next value begins.
+/// The place where the next value begins.
 struct Ahead {
     peek: Peek,
     key: KeySpan,
@@ -75,7 +75,7 @@ struct Ahead {
 struct Reader<'j> {
     text: &'j str,
     jiter: Jiter<'j>,
-    /// Where in the text the tokenizer's own begins.
+    /// The place in the text where the tokenizer's own begins.
     base: usize,
     bounds: Bounds,
     nodes: Vec<Node>,
@@ -123,7 +123,7 @@ impl<'j> Reader<'j> {
         }
     }
 
-    /// Reads a scalar, or opens an array or object; gives the first value inside, where there is one.
+    /// Reads a scalar, or opens an array or object; returns the first value inside, if there is one.
     fn value(&mut self, ahead: &Ahead) -> Result<Option<Ahead>, Fault> {
         if self.nodes.len() >= self.bounds.values {
             return Err(self.fault(FaultKind::TooManyValues(self.bounds.values)));
@@ -299,7 +299,7 @@ impl<'j> Reader<'j> {
         self.fault_in(kind, offset, None)
     }
 
-    /// Says where the reader stands: the open arrays and objects, then the innermost child.
+    /// Makes a fault with the place of the reader: the open arrays and objects, then the innermost child.
     fn fault_in(&self, kind: FaultKind, offset: usize, key: Option<&str>) -> Fault {
         let table = Table {
             text: self.text,

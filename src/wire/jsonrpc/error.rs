@@ -16,13 +16,13 @@ pub mod code {
     pub const METHOD_NOT_FOUND: i64 = -32601;
     /// The parameters are not those of the method.
     pub const INVALID_PARAMS: i64 = -32602;
-    /// Something broke inside; never with detail.
+    /// An internal error; never with detail.
     pub const INTERNAL: i64 = -32603;
     /// The envelope is of a protocol version that is not spoken; `data.supported_versions`.
     pub const UNSUPPORTED_VERSION: i64 = -32001;
-    /// Nobody knows who is asking (as AgentVault uses it).
+    /// The caller is unknown (as AgentVault uses it).
     pub const AUTHENTICATION: i64 = -32002;
-    /// Who is asking may not (as AgentVault uses it).
+    /// The caller lacks the permission (as AgentVault uses it).
     pub const AUTHORIZATION: i64 = -32003;
     /// A rate limit or a budget is exceeded; `data.retryAfterMs`.
     pub const RATE_LIMITED: i64 = -32010;
@@ -37,7 +37,7 @@ pub mod code {
 pub struct RpcError {
     /// One of [`code`].
     pub code: i64,
-    /// What was wrong, for a person.
+    /// The fault, for a person.
     pub message: String,
     /// The same for a program.
     pub data: Option<Box<Value>>,
@@ -50,17 +50,17 @@ const SPOKEN: &[&str] = &["AOS 0.1.0"];
 const REPEATED: usize = 64;
 
 impl RpcError {
-    /// The body cannot be read at all.
+    /// Makes the error that the body cannot be read at all.
     pub fn unreadable(message: impl Into<String>) -> Self {
         Self::plain(code::PARSE, message)
     }
 
-    /// The body is JSON, but no request.
+    /// Makes the error that the body is JSON, but no request.
     pub fn invalid_request(message: impl Into<String>) -> Self {
         Self::plain(code::INVALID_REQUEST, message)
     }
 
-    /// There is no method of this name.
+    /// Makes the error that there is no method of this name.
     pub fn method_not_found(name: &str) -> Self {
         Self::plain(
             code::METHOD_NOT_FOUND,
@@ -68,7 +68,7 @@ impl RpcError {
         )
     }
 
-    /// The envelope is of a protocol that is not spoken.
+    /// Makes the error that the envelope is of a protocol that is not spoken.
     pub fn unsupported_version(protocol: &str) -> Self {
         Self {
             code: code::UNSUPPORTED_VERSION,
@@ -80,7 +80,7 @@ impl RpcError {
         }
     }
 
-    /// The parameters are not those of the method: what was expected where, and what stands there.
+    /// Makes the error that the parameters are not those of the method: what was expected, its place, and what stands there.
     pub fn invalid_params(pointer: impl Into<String>, expected: &str, found: &str) -> Self {
         let pointer = pointer.into();
         Self {
@@ -92,44 +92,44 @@ impl RpcError {
         }
     }
 
-    /// Something broke inside. What it was is for the log, not for the client.
+    /// Makes the error for an internal fault. Its detail is for the log, not for the client.
     pub fn internal() -> Self {
         Self::plain(code::INTERNAL, "internal error")
     }
 
-    /// Nobody knows who is asking.
+    /// Makes the error that the caller is unknown.
     pub fn authentication(message: impl Into<String>) -> Self {
         Self::plain(code::AUTHENTICATION, message)
     }
 
-    /// Who is asking may not.
+    /// Makes the error that the caller lacks the permission.
     pub fn authorization(message: impl Into<String>) -> Self {
         Self::plain(code::AUTHORIZATION, message)
     }
 
-    /// A rate limit or a budget is exceeded.
+    /// Makes the error that a rate limit or a budget is exceeded.
     pub fn rate_limited(retry_after_ms: u64) -> Self {
         Self::later(code::RATE_LIMITED, "rate limit or budget exceeded", retry_after_ms)
     }
 
-    /// The guardian is overloaded.
+    /// Makes the error that the guardian is overloaded.
     pub fn overloaded(retry_after_ms: u64) -> Self {
         Self::later(code::OVERLOADED, "the guardian is overloaded", retry_after_ms)
     }
 
-    /// No step is taken while audit records cannot be written.
+    /// Makes the error that no step is taken while audit records cannot be written.
     pub fn unrecorded(retry_after_ms: u64) -> Self {
         let message = "no step is taken: audit records cannot be written";
         Self::later(code::OVERLOADED, message, retry_after_ms)
     }
 
-    /// A token cannot be verified at the moment.
+    /// Makes the error that a token cannot be verified at the moment.
     pub fn unverifiable(retry_after_ms: u64) -> Self {
         let message = "the token cannot be verified: the keys of its issuer cannot be had";
         Self::later(code::OVERLOADED, message, retry_after_ms)
     }
 
-    /// No decision could be made, and the posture is to say so.
+    /// Makes the error that no decision could be made, and the posture is to say so.
     pub fn undecided(decision_id: &str) -> Self {
         Self {
             code: code::UNDECIDED,

@@ -23,7 +23,7 @@ pub(in crate::wire) struct Envelope<'j> {
 ///
 /// # Errors
 ///
-/// The id, where there is a usable one, and what is wrong.
+/// The id, if there is a usable one, and the error.
 pub(in crate::wire) fn read<'j>(
     table: &Table<'j>,
     root: NodeId,

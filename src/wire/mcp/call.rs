@@ -1,4 +1,4 @@
-//! A `tools/call`: the tool, and whatever it is called with.
+//! A `tools/call`: the tool and its arguments.
 
 use crate::model::{Argument, Remark};
 use crate::wire::aos::{Elsewhere, arguments_of};
@@ -11,7 +11,7 @@ use crate::wire::wrapping::Wrapping;
 const OF_MESSAGE: &[&str] = &["jsonrpc", "id", "method", "params", "result", "error"];
 /// Members of the parameters of `tools/call` that are no arguments.
 const OF_PARAMS: &[&str] = &["name", "arguments", "_meta", "task"];
-/// What the request of AOS adds where it carries the parameters themselves.
+/// The same, for a request of AOS that carries the parameters itself.
 const OF_ENVELOPE: &[&str] = &["name", "arguments", "_meta", "task", "context", "reasoning"];
 
 /// Reads the call. Members that MCP does not define are arguments too.

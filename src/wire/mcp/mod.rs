@@ -85,7 +85,7 @@ const LIKELY: Likely = Likely {
     end: End::From,
 };
 
-/// The message, and whether it is one or the parameters of one.
+/// Returns the message, and whether it is one or the parameters of one.
 fn message_of(
     request: Checked<'_, '_>,
     found: &Found,
@@ -121,13 +121,13 @@ fn has_answer(table: &Table<'_>, message: NodeId) -> bool {
         .any(|name| table.member(message, name).is_some())
 }
 
-/// Whether a message is a call of a tool: by its own method, or by the name of the request.
+/// Returns `true` if a message is a call of a tool: by its own method, or by the name of the request.
 fn calls(own_method: Option<&str>, inner: Option<&str>, answers: bool) -> bool {
     const CALL: Option<&str> = Some("tools/call");
     own_method == CALL || inner == CALL && (own_method.is_some() || !answers)
 }
 
-/// What a message is.
+/// The nature of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Nature {
     /// A `tools/call`.

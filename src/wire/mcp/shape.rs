@@ -1,10 +1,10 @@
-//! Which fields MCP defines (revisions 2024-11-05 to 2026-07-28), and whose words stand in them.
+//! The fields that MCP defines (revisions 2024-11-05 to 2026-07-28), and the origin of the words in them.
 
 use crate::model::Origin;
 use crate::wire::part::PartShape;
 use crate::wire::zone::{Member, Shape, Zone};
 
-/// What the fields of an MCP object mean.
+/// The meaning of the fields of an MCP object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::wire) enum McpShape {
     /// A JSON-RPC message that the client sends.
@@ -42,7 +42,7 @@ impl McpShape {
         }
     }
 
-    /// The zone of a member that MCP does not define here. Of a call it is an argument.
+    /// Returns the zone of a member that MCP does not define here. In a call it is an argument.
     pub(in crate::wire) const fn undefined_member(self, zone: Zone) -> Zone {
         match self {
             McpShape::ToolCall | McpShape::CallParams => {
@@ -58,7 +58,7 @@ fn message_member(zone: Zone, member: Member<'_, '_>, params: McpShape) -> Optio
         "jsonrpc" | "id" => zone.tie(member),
         "method" => zone.aside(),
         "params" => zone.shaped(mcp(params)),
-        // Whoever answers a client is the server.
+        // An answer to a client comes from the server.
         "result" => zone.by(Origin::ToolOutput).shaped(mcp(McpShape::Result)),
         "error" => zone.by(Origin::ToolOutput).shaped(mcp(McpShape::Object)),
         _ => return None,
@@ -121,7 +121,7 @@ fn object_member(zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
     })
 }
 
-/// Tools are described by whoever offers them; an agent that offers some to a model describes them too.
+/// Returns the origin of a tool's description, which is by the party that offers the tool; an agent that offers some to a model describes them too.
 const fn tool_origin(origin: Origin) -> Origin {
     if origin.is_external() {
         Origin::ToolDescription
