@@ -1,4 +1,4 @@
-//! Named blocks: how a template of an organisation takes over a built-in one but for single blocks.
+//! Named blocks, by which a template of an organisation takes over a built-in one but for single blocks.
 //!
 //! `{% extends "builtin/NAME" %}` and blocks, and nothing else: text beside them would never be seen, a block that the built-in
 //! template does not have would never be shown, and both are refused. So later versions of the built-in template reach everything
@@ -14,16 +14,16 @@ pub(super) const BUILT_IN: &str = "builtin/";
 pub struct Block<'s> {
     /// Its name.
     pub name: &'s str,
-    /// What stands in it.
+    /// Its text.
     pub text: &'s str,
     /// The line of its first tag.
     pub line: usize,
 }
 
-/// The blocks of a template, in their order, and whether it extends another one.
+/// The blocks of a template, in their order, with a flag that says whether it extends another one.
 #[derive(Debug, Default)]
 pub struct Blocks<'s> {
-    /// Whether only its blocks count.
+    /// True if only its blocks count.
     pub extends: bool,
     /// The blocks.
     pub blocks: Vec<Block<'s>>,
@@ -34,7 +34,7 @@ impl<'s> Blocks<'s> {
     ///
     /// # Errors
     ///
-    /// The line and what is wrong there: another template is extended, a block stands in a block, or text stands beside the blocks.
+    /// The line and the error there: another template is extended, a block stands in a block, or text stands beside the blocks.
     pub fn read(name: &str, source: &'s str) -> Result<Self, (usize, String)> {
         let line = |at: usize| source.get(..at).unwrap_or_default().matches('\n').count() + 1;
         let mut read = Self::default();
@@ -85,7 +85,7 @@ impl<'s> Blocks<'s> {
         }
     }
 
-    /// Holds that the built-in template has every block of this one.
+    /// Checks that the built-in template has every block of this one.
     ///
     /// # Errors
     ///

@@ -20,15 +20,15 @@ const AROUND_ROOM: usize = 400;
 /// Contents around the step that are shown at most.
 const MAX_AROUND: usize = 6;
 
-/// A context, and what it shows.
+/// A context, with the record of what it shows.
 pub(super) struct Composed {
-    /// What the template is given.
+    /// The context for the template.
     pub(super) context: StepContext,
     /// The contents that it shows, in document order.
     pub(super) shown: Vec<ContentId>,
     /// What it leaves out, in document order.
     pub(super) cut: Vec<Cut>,
-    /// In how many parts the texts of the step fit.
+    /// The number of parts that the texts of the step fit into.
     pub(super) parts: usize,
 }
 
@@ -93,7 +93,7 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
     }
 }
 
-/// What is shown of a step beside its contents.
+/// The parts of a step beside its contents that are shown.
 struct Frame {
     evidence: Evidence,
     call: Option<Called>,
@@ -104,7 +104,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// The frame, and the room that it leaves.
+    /// Returns the frame, and the room that it leaves.
     fn of(input: &PromptInput<'_>, admitted: &[Admitted<'_>], fence: &Fence<'_>, room: usize) -> (Self, usize) {
         let step = input.step;
         let mut room = room;
@@ -133,14 +133,14 @@ impl Frame {
     }
 }
 
-/// Contents as they are laid out, by where they are shown.
+/// The laid out contents, by the place where they are shown.
 struct Places {
     body: Layout,
     agent: Layout,
     tool: Layout,
     remote: Layout,
     around: Layout,
-    /// In how many parts the body fits.
+    /// The number of parts that the body fits into.
     parts: usize,
 }
 
@@ -186,7 +186,7 @@ impl Places {
         }
     }
 
-    /// What is shown and what is cut, in document order.
+    /// Returns the contents that are shown and those that are cut, in document order.
     fn together(&self, frame: &Frame) -> (Vec<ContentId>, Vec<Cut>) {
         let layouts = [&self.around, &self.tool, &self.remote, &self.agent, &self.body];
         let in_call = frame.call.iter().flat_map(|call| call.shown.iter().copied());
@@ -200,7 +200,7 @@ impl Places {
     }
 }
 
-/// Contents by where they are shown.
+/// Contents by the place where they are shown.
 #[derive(Default)]
 struct Shelved<'a> {
     body: Items<'a>,
@@ -241,8 +241,8 @@ impl<'a> Shelved<'a> {
     }
 }
 
-/// The spans of contents that are shown before others: of findings, the gravest first, then of what was read before. What
-/// was seen around the step counts only where it says something about this one.
+/// Returns the spans of contents that are shown before others: of findings, the gravest first, then of what was read before. Findings around the step
+/// count only if they say something about this one.
 fn focus(input: &PromptInput<'_>, admitted: &[Admitted<'_>]) -> HashMap<ContentId, Vec<Range<usize>>> {
     let mut focus: HashMap<ContentId, Vec<Range<usize>>> = HashMap::new();
     for (finding, _) in admitted {

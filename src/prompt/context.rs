@@ -1,11 +1,11 @@
-//! What templates are given: one typed context per family. A template that names anything else does not load.
+//! The contexts of templates: one typed context per family. A template that names anything else does not load.
 //!
 //! INVARIANT: every text of the request in a context was written by [`Fence`](super::fence::Fence): either a whole
 //! element with its fence, or a quoted attribute. There is no unfenced text for a template to show.
 
 use serde::Serialize;
 
-/// What the system template is given.
+/// The context of the system template.
 #[derive(Debug, Serialize)]
 pub(super) struct SystemContext<'a> {
     /// Every published reason code, then the organisation's own.
@@ -29,7 +29,7 @@ pub(super) struct ExampleContext<'a> {
     pub(super) decision: &'static str,
     /// Its reason codes, in back-quotes; empty for allow.
     pub(super) reason_codes: String,
-    /// Why, in the organisation's words.
+    /// The reason, in the organisation's words.
     pub(super) why: &'a str,
 }
 
@@ -38,30 +38,30 @@ pub(super) struct ExampleContext<'a> {
 pub(super) struct CodeRow {
     /// The code.
     pub(super) name: String,
-    /// What it means.
+    /// Its meaning.
     pub(super) meaning: String,
 }
 
-/// What the template of a kind of step is given.
+/// The context of the template for a kind of step.
 #[derive(Debug, Serialize)]
 pub(super) struct StepContext {
     /// The canonical method.
     pub(super) method: &'static str,
     /// The kind of step.
     pub(super) kind: &'static str,
-    /// Whether the step can be modified.
+    /// True if the step can be modified.
     pub(super) modifiable: bool,
-    /// What edits may take out: `nothing`, `data`, `values` or `passages`.
+    /// The extent of what edits may take out: `nothing`, `data`, `values` or `passages`.
     pub(super) edits: &'static str,
-    /// What stands in the place of masked text.
+    /// The replacement of masked text.
     pub(super) mask: MaskContext,
-    /// What is said about the step, fenced; empty when nothing is.
+    /// The facts about the step, fenced; empty when there are none.
     pub(super) facts: String,
     /// The agent that takes the step.
     pub(super) agent: AgentContext,
-    /// What is known of the session.
+    /// The knowledge about the session.
     pub(super) session: SessionContext,
-    /// What automatic checks saw; fenced, or empty.
+    /// The findings of automatic checks; fenced, or empty.
     pub(super) findings: String,
     /// Findings that are not listed.
     pub(super) more_findings: usize,
@@ -75,9 +75,9 @@ pub(super) struct StepContext {
     pub(super) data: Vec<String>,
     /// The contents that the step is about; fenced.
     pub(super) contents: Vec<String>,
-    /// Which part of the step's long texts this is, where they are shown in parts.
+    /// The part of the step's long texts that this is, if they are shown in parts.
     pub(super) part: Option<PartContext>,
-    /// What was left out.
+    /// The cuts of contents.
     pub(super) cuts: Vec<CutContext>,
     /// Contents of which something was left out and which `cuts` does not list.
     pub(super) more_cuts: usize,
@@ -92,7 +92,7 @@ pub(super) struct SuspicionContext {
     pub(super) why: String,
 }
 
-/// What stands in the place of masked text.
+/// The replacement of masked text.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum MaskContext {
@@ -105,40 +105,40 @@ pub(super) enum MaskContext {
 /// The agent that takes the step.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct AgentContext {
-    /// Whether the step says which agent takes it.
+    /// True if the step says which agent takes it.
     pub(super) known: bool,
-    /// How it describes itself: name, description, instructions; fenced.
+    /// Its description of itself: name, description, instructions; fenced.
     pub(super) contents: Vec<String>,
-    /// How the other agent of a conversation between agents is described; fenced.
+    /// The description of the other agent of a conversation between agents; fenced.
     pub(super) remote: Vec<String>,
     /// The definition of the tool that is called; fenced.
     pub(super) tool: Vec<String>,
     /// The names of its tools, fenced; empty when it declares none.
     pub(super) tool_names: String,
-    /// Whether the step says which user stands behind it.
+    /// True if the step says which user stands behind it.
     pub(super) user_known: bool,
-    /// Whether the step says to which session it belongs.
+    /// True if the step says to which session it belongs.
     pub(super) session_known: bool,
 }
 
-/// What is known of the session. Empty where nobody remembers it.
+/// The knowledge about the session. Empty if it is not remembered.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct SessionContext {
-    /// What the user asked for, oldest first; fenced.
+    /// The user's requests, oldest first; fenced.
     pub(super) requests: Vec<String>,
     /// Requests for which there was no room.
     pub(super) more_requests: usize,
-    /// Where words of the step were read first; fenced.
+    /// The places where words of the step were read first; fenced.
     pub(super) sources: Vec<String>,
     /// Earlier steps, oldest first; fenced.
     pub(super) steps: Vec<String>,
     /// Earlier steps for which there was no room.
     pub(super) more_steps: usize,
-    /// Whether an earlier step was denied.
+    /// True if an earlier step was denied.
     pub(super) denials: bool,
-    /// Whether the user spoke, and everything that was said was denied.
+    /// True if the user spoke, and everything that was said was denied.
     pub(super) refused: bool,
-    /// Why its beginning is not known, in one sentence; empty where it is.
+    /// The reason why its beginning is not known, in one sentence; empty if it is known.
     pub(super) gap: &'static str,
 }
 
@@ -147,19 +147,19 @@ pub(super) struct SessionContext {
 pub(super) struct CallContext {
     /// The tool and its arguments; fenced.
     pub(super) fenced: String,
-    /// Whether the agent declares the tool.
+    /// The agent's declaration of the tool.
     pub(super) declared: DeclaredContext,
 }
 
-/// Whether an agent declares a tool.
+/// The declaration of a tool by an agent.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum DeclaredContext {
-    /// It does.
+    /// The agent declares it.
     Yes,
-    /// It declares others.
+    /// The agent declares others.
     No,
-    /// It declares none at all.
+    /// The agent declares none at all.
     Unknown,
 }
 
@@ -168,15 +168,15 @@ pub(super) enum DeclaredContext {
 pub(super) struct PartContext {
     /// From 1.
     pub(super) number: usize,
-    /// How many there are.
+    /// The number of parts.
     pub(super) of: usize,
 }
 
-/// What was left out of one content.
+/// The cut of one content.
 #[derive(Debug, Serialize)]
 pub(super) struct CutContext {
     /// The content's id.
     pub(super) content: String,
-    /// How many bytes, with thousands set apart.
+    /// The number of bytes left out, with thousands set apart.
     pub(super) bytes: String,
 }

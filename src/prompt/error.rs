@@ -1,8 +1,8 @@
-//! What can be wrong with prompts.
+//! The errors of prompts.
 
 use std::path::PathBuf;
 
-/// Why prompts cannot be loaded or rendered.
+/// The reason why prompts cannot be loaded or rendered.
 #[derive(Debug, thiserror::Error)]
 pub enum PromptError {
     /// The directory or a file in it cannot be read.
@@ -10,7 +10,7 @@ pub enum PromptError {
     Unreadable {
         /// The directory or file.
         path: PathBuf,
-        /// What the operating system says, or what was expected.
+        /// The message of the operating system, or what was expected.
         why: String,
     },
     /// A file that is no template of ours.
@@ -21,22 +21,22 @@ pub enum PromptError {
         /// The names there are.
         expected: String,
     },
-    /// A template that does not parse or names something that there is not.
+    /// A template that does not parse or names something that does not exist.
     #[error("`{file}`{}: {what}", line.map(|line| format!(" line {line}")).unwrap_or_default())]
     Broken {
         /// The file, or the built-in template.
         file: String,
-        /// The line, where it is known.
+        /// The line, if it is known.
         line: Option<usize>,
-        /// What is wrong.
+        /// The error.
         what: String,
     },
-    /// A template that renders, but leaves out what the judge cannot do without.
+    /// A template that renders, but leaves out a part that the judge needs.
     #[error("`{file}` does not show {missing}")]
     Incomplete {
         /// The file, or the built-in template.
         file: String,
-        /// What it leaves out.
+        /// The missing part.
         missing: String,
     },
 }

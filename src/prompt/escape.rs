@@ -1,10 +1,10 @@
-//! How untrusted text is shown: as it is, except for what a reader could not see or what could pass for our own marks.
+//! The escaping of untrusted text: it is shown as it is, except for what a reader could not see or what could pass for our own marks.
 //!
 //! - A character that cannot be seen (control, zero-width, direction, filler) is shown as `⟨U+200B⟩`.
 //! - Text hidden in tag characters is shown as `⟨hidden:the text⟩`, in variation selectors as `⟨hidden-vs:the text⟩`.
 //! - `⟨` and `⟦`, which begin escapes and cut marks, are shown as escapes themselves.
-//! - The first character of whatever could open or close a fence, or begin a turn of a conversation in some model's
-//!   own format, is shown as an escape: `⟨U+003C⟩/content-`.
+//! - The first character of a text that could open or close a fence, or begin a turn of a conversation in some model's own format, is shown as an
+//!   escape: `⟨U+003C⟩/content-`.
 //!
 //! Everything can be taken back: [`as_written`] of what is shown is the text. This module knows nothing of steps.
 
@@ -19,7 +19,7 @@ use aho_corasick::{AhoCorasick, BuildError};
 use super::tokens;
 use characters::{Carrier, Visibility, is_unseen, visibility};
 
-/// What begins a fence of ours, or a turn in a model's own format. Compared without regard to ASCII case.
+/// The beginnings of a fence of ours, or of a turn in a model's own format. Compared without regard to ASCII case.
 const OPENERS: &[&str] = &[
     "<content-",
     "</content-",
@@ -62,7 +62,7 @@ const OPENERS: &[&str] = &[
 const TAGS: &str = "hidden:";
 const SELECTORS: &str = "hidden-vs:";
 
-/// What becomes of line breaks.
+/// The treatment of line breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Lines {
     /// They stay.
@@ -181,7 +181,7 @@ impl Escaper {
         starts
     }
 
-    /// Where the name of the fence stands, in whatever case.
+    /// Returns the places of the fence's name, in any case.
     fn fence_starts(&self, text: &str) -> impl Iterator<Item = usize> {
         let fence = self.fence.as_bytes();
         let first = fence.first().map_or(0, u8::to_ascii_lowercase);
@@ -204,7 +204,7 @@ impl ScannedText<'_> {
         self.starts.binary_search(&at).is_ok()
     }
 
-    /// What it costs to show a character, in thousandths of a token; never less than it really costs.
+    /// Returns the cost of showing a character, in thousandths of a token; never less than it really costs.
     pub(super) fn price(&self, at: usize, c: char) -> u64 {
         if self.opens_at(at) || is_unseen(c) {
             tokens::ESCAPED
@@ -213,14 +213,14 @@ impl ScannedText<'_> {
         }
     }
 
-    /// What it costs to show a part of it, in tokens.
+    /// Returns the cost of showing a part of it, in tokens.
     pub(super) fn tokens_of(&self, part: Range<usize>) -> usize {
         let start = part.start;
         let chars = self.text.get(part).unwrap_or_default().char_indices();
         tokens::whole(chars.map(|(at, c)| self.price(start + at, c)).sum())
     }
 
-    /// What it costs to show all of it, in tokens.
+    /// Returns the cost of showing all of it, in tokens.
     pub(super) fn tokens(&self) -> usize {
         if self.starts.is_empty() && is_plain(self.text, Lines::Kept) {
             return tokens::estimate(self.text);
@@ -229,7 +229,7 @@ impl ScannedText<'_> {
     }
 }
 
-/// The text that is shown like this: the way back from what a judge quotes to what stands in the content.
+/// Takes escapes back: returns the text of a content for what a judge quotes of it.
 pub fn as_written(shown: &str) -> Cow<'_, str> {
     if !shown.contains('⟨') {
         return Cow::Borrowed(shown);
@@ -251,7 +251,7 @@ pub fn as_written(shown: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Takes one escape back; false, and nothing written, when it is none.
+/// Takes one escape back; returns `false`, with nothing written, when it is none.
 fn take_back(inner: &str, out: &mut String) -> bool {
     if let Some(digits) = inner.strip_prefix("U+") {
         let fits = (4..=6).contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -276,8 +276,8 @@ fn take_back(inner: &str, out: &mut String) -> bool {
     fits
 }
 
-/// Whether a text is of characters alone that are shown as they are, wherever they stand. Most texts are, and looking at
-/// bytes takes a tenth of the time of looking at characters.
+/// Returns `true` if a text is of characters alone that are shown as they are, wherever they stand. Most texts are, and looking at bytes takes a
+/// tenth of the time of looking at characters.
 fn is_plain(text: &str, lines: Lines) -> bool {
     let breaks = lines == Lines::Kept;
     let plain = |byte: &u8| matches!(byte, b' '..=b'~') | (breaks & matches!(byte, b'\n' | b'\t'));

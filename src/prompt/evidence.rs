@@ -1,8 +1,7 @@
 //! Findings as the judge gets to see them: as evidence, the gravest first, each with the words that it is about.
 //!
-//! One line for each rule, all of them inside one fence: explanations and quotations repeat words of the request. What was
-//! seen around the step — in the agent's own description, in ids — is the same at every step of a session and says little
-//! about this one: it has one line, the last.
+//! One line for each rule, all of them inside one fence: explanations and quotations repeat words of the request. Findings around the step — in the
+//! agent's own description, in ids — are the same at every step of a session and say little about this one: they have one line, the last.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -14,7 +13,7 @@ use crate::text::views;
 
 /// Lines of findings.
 const MAX_LINES: usize = 12;
-/// Lines after which what is no more than information is left out.
+/// The number of lines after which findings that are mere information are left out.
 const LINES_BEFORE_INFO: usize = 3;
 /// Quotations of one rule: the tenth address says no more than the third.
 const MAX_QUOTED: usize = 3;
@@ -30,7 +29,7 @@ const MAX_OF_SECRET: usize = 4;
 /// Bytes by which a quotation is extended to end with a word.
 const MAX_TO_WORD: usize = 24;
 
-/// A finding, and what the policy makes of it.
+/// A finding, with its treatment by the policy.
 pub(super) type Admitted<'a> = (&'a Finding, Treatment);
 
 /// Findings as they are shown.
@@ -41,8 +40,8 @@ pub(super) struct Evidence {
     pub(super) more: usize,
 }
 
-/// The findings that the judge is told about: those that the policy does not ignore, the gravest first; what was seen around
-/// the step comes after what was seen in it.
+/// Returns the findings that the judge is told about: those that the policy does not ignore, the gravest first; findings around the step come after
+/// those in it.
 pub(super) fn admitted<'a>(input: &PromptInput<'a>) -> Vec<Admitted<'a>> {
     let mut admitted: Vec<Admitted<'_>> = input
         .findings
@@ -60,19 +59,19 @@ pub(super) fn admitted<'a>(input: &PromptInput<'a>) -> Vec<Admitted<'a>> {
     admitted
 }
 
-/// Whether it was seen around the step.
+/// Returns `true` if the finding is around the step.
 pub(super) fn is_around(finding: &Finding, input: &PromptInput<'_>) -> bool {
     content_of(finding, input).is_some_and(|content| content.place == Place::Surroundings)
 }
 
-/// Whether something seen around the step is worth a word: an agent's own words steer nobody else, and names are everywhere.
+/// Returns `true` if a finding around the step is worth a word: an agent's own words steer no other agent, and names are everywhere.
 pub(super) fn tells(finding: &Finding, input: &PromptInput<'_>) -> bool {
     let own = content_of(finding, input).is_some_and(|content| content.origin == Origin::Instructions);
     let least = if own { Severity::High } else { Severity::Medium };
     finding.severity >= least && finding.reason != ReasonCode::PersonalData
 }
 
-/// The findings within so many tokens.
+/// Lists the findings within so many tokens.
 pub(super) fn listed(admitted: &[Admitted<'_>], input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -> Evidence {
     let mut list = List {
         lines: Vec::new(),
@@ -99,7 +98,7 @@ pub(super) fn listed(admitted: &[Admitted<'_>], input: &PromptInput<'_>, fence: 
         .filter(|(finding, _)| tells(finding, input))
         .copied()
         .collect();
-    // Of those that are not worth a word, nobody is told that there are more.
+    // The number of those that are not worth a word is not told.
     list.told += around.len() - telling.len();
     if !telling.is_empty() {
         list.push(summary(&telling, input, fence), telling.len());
@@ -117,13 +116,13 @@ pub(super) fn listed(admitted: &[Admitted<'_>], input: &PromptInput<'_>, fence: 
 /// Lines within a room.
 struct List {
     lines: Vec<String>,
-    /// Findings that they tell of.
+    /// The number of findings that they report.
     told: usize,
     left: usize,
 }
 
 impl List {
-    /// Whether there was room for a line.
+    /// Adds a line; returns `true` if there was room for it.
     fn push(&mut self, line: String, findings: usize) -> bool {
         let costs = tokens::estimate(&line) + 1;
         if costs > self.left {
@@ -136,8 +135,7 @@ impl List {
     }
 }
 
-/// What was seen in the step: the findings of one rule and treatment together; personal data that nobody wants masked all
-/// together.
+/// Groups the findings in the step: those of one rule and treatment together; personal data that is not masked all together.
 fn groups<'a>(admitted: &[Admitted<'a>], input: &PromptInput<'_>) -> Vec<Vec<Admitted<'a>>> {
     let mut groups: Vec<Vec<Admitted<'_>>> = Vec::new();
     for (finding, treatment) in admitted.iter().filter(|(finding, _)| !is_around(finding, input)) {
@@ -195,7 +193,7 @@ fn line(group: &[Admitted<'_>], input: &PromptInput<'_>, fence: &Fence<'_>) -> S
     line
 }
 
-/// What was seen around the step, on one line; of the gravest the words.
+/// Returns one line about the findings around the step; the gravest with their words.
 fn summary(telling: &[Admitted<'_>], input: &PromptInput<'_>, fence: &Fence<'_>) -> String {
     let mut line = "around the step, and so at every step:".to_owned();
     let mut rules: BTreeSet<&str> = BTreeSet::new();
@@ -286,7 +284,7 @@ fn excerpt(finding: &Finding, content: &Content, fence: &Fence<'_>) -> String {
     }
 }
 
-/// What an encoded piece of text says, all layers taken off.
+/// Decodes an encoded piece of text, all layers taken off.
 fn innermost(raw: &str) -> Option<String> {
     /// Bytes that are looked at.
     const MAX: usize = 8 * 1024;
@@ -311,7 +309,7 @@ fn to_words(text: &str, span: Range<usize>) -> Range<usize> {
     start..end
 }
 
-/// So many characters of a text at most, with a mark where something is missing; what is cut ends with a word where it can.
+/// Returns so many characters of a text at most, with a mark where something is missing; a text that is cut ends with a word if it can.
 fn cut_to_words(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else {
         return text.to_owned();

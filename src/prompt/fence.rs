@@ -12,7 +12,7 @@ use crate::model::{Content, Form, Origin};
 
 /// The longest attribute value that is shown whole, in characters.
 pub(super) const MAX_ATTRIBUTE: usize = 160;
-/// What of a longer one is shown, at its beginning and at its end.
+/// The characters of a longer one that are shown, at its beginning and at its end.
 const ATTRIBUTE_ENDS: (usize, usize) = (60, 90);
 
 /// Writes elements of one fence.
@@ -68,7 +68,7 @@ impl<'a> Fence<'a> {
         self.element("content", &attributes, &self.text(seen, parts, Lines::Kept))
     }
 
-    /// Short values of one origin, one line each. What all of them have in common stands in the opening tag.
+    /// Shows short values of one origin, one line each. What all of them have in common stands in the opening tag.
     pub(super) fn values(&self, origin: Origin, rows: &[Row<'_>]) -> String {
         let contents = || {
             rows.iter().filter_map(|row| match row {
@@ -170,7 +170,7 @@ impl<'a> Fence<'a> {
         out
     }
 
-    /// Who wrote it, as attributes.
+    /// Returns the author, as attributes.
     pub(super) fn speaker(origin: Origin) -> String {
         let authority = if origin.has_authority() { "full" } else { "none" };
         format!(" origin=\"{origin}\" authority=\"{authority}\"")
@@ -187,14 +187,14 @@ impl<'a> Fence<'a> {
 pub(super) enum Row<'c> {
     /// A value.
     Value(&'c Content),
-    /// What stands for values that are left out.
+    /// The line that stands for values that are left out.
     Gap(String),
 }
 
 /// A common parent that is worth naming once, in bytes.
 const MIN_UNDER: usize = 8;
 
-/// The longest pointer below which all of these stand; empty where it is short, or of one alone.
+/// Returns the longest pointer below which all of these stand; empty if it is short, or of one alone.
 fn common_parent<'p>(mut pointers: impl Iterator<Item = &'p str>) -> &'p str {
     let parent = |pointer: &'p str| pointer.rsplit_once('/').map_or("", |(parent, _)| parent);
     let Some(first) = pointers.next() else { return "" };

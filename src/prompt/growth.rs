@@ -1,17 +1,16 @@
-//! What a template may not do: build strings without bound.
+//! The check that a template cannot build strings without bound.
 //!
-//! Fuel bounds the instructions that a template takes, and its output is bounded in bytes. Neither bounds what stands in between:
-//! a string that is doubled 34 times takes 34 instructions and 16 GiB. So operators that make longer strings of strings, and
-//! blocks that capture what is written in them, are refused when templates are read; filters and functions that repeat are not
-//! there.
+//! Fuel bounds the instructions that a template takes, and its output is bounded in bytes. Neither bounds the strings in between: a string that is
+//! doubled 34 times takes 34 instructions and 16 GiB. So operators that make longer strings of strings, and blocks that capture what is written in
+//! them, are refused when templates are read; filters and functions that repeat are not there.
 
-/// What a statement may begin with.
+/// The words that a statement may begin with.
 const STATEMENTS: &[&str] = &[
     "if", "elif", "else", "endif", "for", "endfor", "include", "with", "endwith", "raw", "endraw", "set", "block",
     "endblock", "extends",
 ];
 
-/// Refuses a template that could build strings without bound: the line, and what is wrong there.
+/// Refuses a template that could build strings without bound; returns the line and the error there.
 pub(super) fn refuse(source: &str) -> Result<(), (usize, String)> {
     let mut at = 0;
     while let Some(tag) = next_tag(source, at) {
@@ -31,7 +30,7 @@ pub(super) struct Tag {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) is_statement: bool,
-    /// What stands in it, without the literals.
+    /// Its text, without the literals.
     pub(super) plain: String,
 }
 
@@ -63,7 +62,7 @@ pub(super) fn next_tag(source: &str, from: usize) -> Option<Tag> {
     }
 }
 
-/// What stands before the closing mark, without literals; and how long it is with the mark.
+/// Returns the text before the closing mark, without literals; and its length with the mark.
 fn without_literals(text: &str, close: &str) -> (String, usize) {
     let (mut plain, mut quote, mut escaped) = (String::new(), None, false);
     for (at, c) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! What happened before, as the judge gets to see it: the user's requests first of all, then earlier steps.
+//! The history of a session as the judge gets to see it: the user's requests first of all, then earlier steps.
 //!
 //! Requests are served before anything else of a session, so that no step crowds them out. Of the steps the most
 //! relevant ones get their share first; they are shown oldest first. Every text keeps its fence and its origin.
@@ -29,7 +29,7 @@ const MAX_LINE: usize = 240;
 /// Rules that are told of an earlier step.
 const MAX_NOTED: usize = 3;
 
-/// What is shown of a session within so many tokens, and what that costs.
+/// Returns the part of a session that is shown within so many tokens, and its cost.
 pub(super) fn session(history: &History, fence: &Fence<'_>, room: usize) -> (SessionContext, usize) {
     let (requests, unasked) = requests(history, fence, room / 2);
     let spent = costs(&requests);
@@ -52,7 +52,7 @@ pub(super) fn session(history: &History, fence: &Fence<'_>, room: usize) -> (Ses
     (context, spent)
 }
 
-/// Where words of the step were read first, the most telling ones as far as there is room.
+/// Returns the places where words of the step were read first, the most telling ones as far as there is room.
 fn sources(history: &History, fence: &Fence<'_>, room: usize) -> Vec<String> {
     let mut left = room;
     let mut shown = Vec::new();
@@ -95,7 +95,7 @@ fn costs(elements: &[String]) -> usize {
     elements.iter().map(|element| tokens::estimate(element) + 1).sum()
 }
 
-/// Every request, whole where there is room; the first and the last one before the others.
+/// Returns every request, whole if there is room; the first and the last one before the others.
 fn requests(history: &History, fence: &Fence<'_>, room: usize) -> (Vec<String>, usize) {
     let last = history.requests.len().saturating_sub(1);
     let need = |(at, request): (usize, &std::sync::Arc<Request>)| Need {
@@ -136,8 +136,8 @@ fn request(request: &Request, fence: &Fence<'_>, share: usize) -> String {
     )
 }
 
-/// Earlier steps, oldest first. The history has the most relevant ones first. A message of the user that is shown as a
-/// request is not shown again, unless something was seen in it.
+/// Returns earlier steps, oldest first. The history has the most relevant ones first. A message of the user that is shown as a request is not shown
+/// again, unless it has findings.
 fn steps(history: &History, fence: &Fence<'_>, room: usize) -> (Vec<String>, usize) {
     let steps: Vec<&Earlier> = history
         .steps
@@ -172,7 +172,7 @@ fn asked(history: &History, step: &Earlier) -> Option<u32> {
     request.filter(|_| spoke).map(|request| request.number)
 }
 
-/// What was seen in an earlier step and says something about this one. Personal data is everywhere.
+/// Returns the findings in an earlier step that say something about this one. Personal data is everywhere.
 fn telling(step: &Earlier) -> impl Iterator<Item = &Noted> {
     let telling = |noted: &&Noted| noted.severity >= Severity::Medium && noted.reason != ReasonCode::PersonalData;
     step.noted.iter().filter(telling)
@@ -188,7 +188,7 @@ fn line_needs(said: &EarlierText, fence: &Fence<'_>) -> usize {
     frame + needs(&said.text, fence)
 }
 
-/// Whether a text can stand on a line with its speaker.
+/// Returns `true` if a text can stand on a line with its speaker.
 fn is_line(said: &EarlierText) -> bool {
     let text = &said.text;
     text.cut == 0 && !text.head.contains(['\n', '\r']) && text.head.chars().nth(MAX_LINE).is_none()
@@ -269,7 +269,7 @@ fn label(said: &EarlierText, kind: Kind, fence: &Fence<'_>) -> String {
         .unwrap_or_default()
 }
 
-/// A text of an earlier step. None of them has authority: what the user asked for is shown as a request.
+/// Shows a text of an earlier step. None of them has authority: the user's requests are shown as such.
 fn said(said: &EarlierText, kind: Kind, fence: &Fence<'_>, share: usize) -> String {
     let named = said.label.as_ref().filter(|_| kind != Kind::UserMessage);
     let label = named
@@ -293,7 +293,7 @@ fn needs(excerpt: &Excerpt, fence: &Fence<'_>) -> usize {
     fence.escaper().scan(&excerpt.head).tokens() + tail
 }
 
-/// An excerpt within so many tokens, with marks where something is missing.
+/// Shows an excerpt within so many tokens, with marks where something is missing.
 fn text(excerpt: &Excerpt, fence: &Fence<'_>, room: usize) -> String {
     let escaper = fence.escaper();
     if needs(excerpt, fence) <= room {

@@ -1,4 +1,4 @@
-//! How contents are laid out within a budget: which are shown, how much of each, and which share an element.
+//! The layout of contents within a budget: which are shown, how much of each, and which share an element.
 //!
 //! Contents are gathered into units: a text that stands by itself, or a run of short values of one origin. Each unit gets
 //! a share of the budget, where not all fit those first that rank highest. A text that needs more keeps its head, its tail
@@ -19,7 +19,7 @@ use crate::model::{Content, ContentId, Form, Origin};
 
 /// Characters of a value that may stand on a line with others.
 const MAX_VALUE: usize = 160;
-/// Bytes of an unreadable file that are shown, so that one can see what it is.
+/// Bytes of an unreadable file that are shown, so that its type can be seen.
 const FILE_HEAD: usize = 48;
 /// Tokens of an element's own text.
 const ELEMENT: usize = 36;
@@ -50,7 +50,7 @@ pub(super) struct Layout {
     pub(super) elements: Vec<String>,
     /// The contents that are shown, whole or in part.
     pub(super) shown: Vec<ContentId>,
-    /// What was left out.
+    /// The contents that were left out, whole or in part.
     pub(super) cut: Vec<Cut>,
 }
 
@@ -70,12 +70,12 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// How many there are.
+    /// Returns their number.
     pub(super) fn len(&self) -> usize {
         self.contents
     }
 
-    /// What it costs to show all of them whole, in tokens.
+    /// Returns the cost of showing all of them whole, in tokens.
     pub(super) fn needs(&self) -> usize {
         self.units.iter().map(|unit| unit.need(None).whole).sum()
     }
@@ -98,12 +98,12 @@ impl<'a> Items<'a> {
 /// How much contents should be shown, where not all of them fit; more is more.
 type Weights = HashMap<ContentId, f32>;
 
-/// How contents are laid out: behind which fence, and who ranks windows of those that do not fit.
+/// The manner in which contents are laid out: their fence, and the ranking of windows of those that do not fit.
 #[derive(Clone, Copy)]
 pub(super) struct Manner<'m> {
     pub(super) fence: &'m Fence<'m>,
     pub(super) ranks: &'m dyn RankWindows,
-    /// The part of long texts that is shown, where they are shown in parts.
+    /// The part of long texts that is shown, if they are shown in parts.
     pub(super) part: Option<Part>,
 }
 
@@ -132,7 +132,7 @@ pub(super) fn lay_out(items: &Items<'_>, manner: Manner<'_>, room: usize) -> Lay
     layout
 }
 
-/// The cuts to list, and how many contents more are cut.
+/// Returns the cuts to list, and the number of further contents that are cut.
 pub(super) fn listed(cuts: &[Cut]) -> (Vec<CutContext>, usize) {
     let mut gravest: Vec<&Cut> = cuts.iter().collect();
     gravest.sort_by_key(|cut| std::cmp::Reverse(cut.bytes));
@@ -148,7 +148,7 @@ pub(super) fn listed(cuts: &[Cut]) -> (Vec<CutContext>, usize) {
     (listed, cuts.len().saturating_sub(MAX_CUTS))
 }
 
-/// What gets one share of the budget.
+/// A unit that gets one share of the budget.
 enum Unit<'a> {
     /// A text that stands by itself.
     Text(Item<'a>),
@@ -165,7 +165,7 @@ impl<'a> Unit<'a> {
         .iter()
     }
 
-    /// What it needs, of a part of it where it is shown in parts.
+    /// Returns its need, or that of a part of it if it is shown in parts.
     fn need(&self, part: Option<Part>) -> Need {
         let found = self.items().any(|item| !item.focus.is_empty());
         let rank = if found { Rank::Found } else { Rank::Plain };
@@ -281,7 +281,7 @@ impl<'a> Item<'a> {
             }
         };
         let bytes = window::missing(range.len(), &parts);
-        // Nobody could have read the rest of such a file.
+        // The rest of such a file could not have been read.
         if bytes > 0 && !is_unreadable(self.content) {
             layout.cut.push(Cut {
                 content: self.content.id,
@@ -336,7 +336,7 @@ fn lay_out_run(run: &[Item<'_>], share: usize, manner: Manner<'_>, weights: &Wei
     layout.elements.push(element);
 }
 
-/// Whether a value of a run is shown.
+/// The selection of a value of a run: shown or cut.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kept {
     Shown,
@@ -384,7 +384,7 @@ fn is_unreadable(content: &Content) -> bool {
     matches!(content.form, Form::OpaqueFile { .. })
 }
 
-/// Whether a content can stand on a line with others.
+/// Returns `true` if a content can stand on a line with others.
 pub(super) fn is_short(content: &Content) -> bool {
     let form = match content.form {
         Form::Text | Form::Number | Form::Key => true,

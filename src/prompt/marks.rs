@@ -5,7 +5,7 @@ use uuid::Uuid;
 /// Digits of the name of a fence. It stands twice around every text, so it is short; it need not be long: wherever a text
 /// holds it, it is shown escaped.
 pub const FENCE_DIGITS: usize = 12;
-/// Digits of a canary: nobody may guess it.
+/// Digits of a canary, too many to be guessed.
 pub const CANARY_DIGITS: usize = 32;
 
 /// The marks of one call to the judge. Fresh for every call, so that no content can know them.
@@ -39,7 +39,7 @@ fn digits(length: usize) -> String {
     Uuid::new_v4().simple().to_string().chars().take(length).collect()
 }
 
-/// The values stay out of logs: whoever knows them during a call can write what the judge believes.
+/// The values stay out of logs: an attacker that knows them during a call can write what the judge believes.
 impl std::fmt::Debug for Marks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Marks { .. }")

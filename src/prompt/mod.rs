@@ -1,7 +1,7 @@
-//! Prompts: what the judge's model reads.
+//! Prompts: the texts that the judge's model reads.
 //!
-//! All prose stands in `prompts/*.md.j2`, compiled in and overridable file by file. This module chooses what of a step is
-//! shown, puts it behind a fence, and gives it to a template in a typed context. It knows no model and no network.
+//! All prose stands in `prompts/*.md.j2`, compiled in and overridable file by file. This module chooses the parts of a step that are shown, puts them
+//! behind a fence, and gives them to a template in a typed context. It knows no model and no network.
 //!
 //! **The system prompt** says who the judge is, how to decide, what the reason codes mean and what an answer looks like.
 //! It is the same for every call under one policy, so that providers can cache it; only its last lines, with the
@@ -13,26 +13,24 @@
 //!
 //! **The fence.** Every untrusted text stands in an element whose name ends in [`Marks::fence`], which is fresh for every
 //! call; a text that holds it nevertheless is shown with it broken. Characters that cannot be seen are shown as `⟨U+200B⟩`, text hidden in tag characters as
-//! `⟨hidden:…⟩`, and the first character of anything that looks like a fence or like a turn in some model's own
-//! format is shown as such an escape too. [`as_written`] takes all that back, so that what a judge quotes can be found in
-//! the content. Templates get untrusted text only with its fence on; no content is ever parsed as a template.
+//! `⟨hidden:…⟩`, and the first character of anything that looks like a fence or like a turn in some model's own format is shown as such an escape
+//! too. [`as_written`] takes all that back, so that the quotations of a judge can be found in the content. Templates get untrusted text only with its
+//! fence on; no content is ever parsed as a template.
 //!
-//! **What is shown.** The step's body always. Of its surroundings: the agent's name, description and instructions, the
-//! definition of the called tool, the names of the others, what a protocol says of the step beside its texts
-//! ([`Step::facts`]), and what a finding of weight points at. Member names that are plain identifiers, and empty texts,
-//! are left out. Secrets are shown as they are: only so can the judge tell a credential
-//! from a placeholder and name it in an edit; a finding quotes no more than four characters of one.
-//! Who must not send secrets to a judge masks them by policy before it is asked.
+//! **The shown parts.** The step's body always. Of its surroundings: the agent's name, description and instructions, the definition of the called
+//! tool, the names of the others, the facts that a protocol gives beside the step's texts ([`Step::facts`]), and what a finding of weight points at.
+//! Member names that are plain identifiers, and empty texts, are left out. Secrets are shown as they are: only so can the judge tell a credential
+//! from a placeholder and name it in an edit; a finding quotes no more than four characters of one. An operator that must not send secrets to a judge
+//! masks them by policy before it is asked.
 //!
-//! **What happened before.** What the user asked for so far (`r1`, `r2`, …), and the most relevant of the earlier steps with what
-//! became of them. Requests are served first, then the places where something of the step was read first
-//! ([`FirstRead`](crate::model::FirstRead)). Earlier steps have no authority, whoever speaks in them.
+//! **The history.** The user's requests so far (`r1`, `r2`, …), and the most relevant of the earlier steps with their outcomes. Requests are served
+//! first, then the places where something of the step was read first ([`FirstRead`](crate::model::FirstRead)). Earlier steps have no authority,
+//! whoever speaks in them.
 //!
-//! **The budget** counts estimated tokens of both prompts. Short contents are shown whole; long ones share what is
-//! left: windows around findings and around what was read before come first, then some of their head and tail, then what
-//! ranks highest ([`RankWindows`]). Of contents that do not all fit, those with findings come first, then what ranks highest.
-//! Or they are shown in [parts](Part), one prompt for each. What was cut is marked where it
-//! was cut, told to the judge, and returned in [`Rendered::cut`]. A budget too small for anything still shows a minimum of the step.
+//! **The budget** counts estimated tokens of both prompts. Short contents are shown whole; long ones share what is left: windows around findings and
+//! around what was read before come first, then some of their head and tail, then the windows that rank highest ([`RankWindows`]). Or they are shown
+//! in [parts](Part), one prompt for each. Every cut is marked at its place, told to the judge, and returned in [`Rendered::cut`]. A budget too small
+//! for anything still shows a minimum of the step.
 
 mod blocks;
 mod compose;
@@ -68,26 +66,26 @@ pub use registry::{CheckedTemplate, Prompts};
 /// The budget of a prompt when nothing is configured, in estimated tokens.
 pub const DEFAULT_BUDGET_TOKENS: usize = 12_000;
 
-/// What a prompt is made of.
+/// The data that a prompt is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptInput<'a> {
     /// The step to be judged.
     pub step: &'a Step,
-    /// What prefilters saw in it.
+    /// The findings of prefilters in it.
     pub findings: &'a [Finding],
-    /// What the policy masks in what surrounds the step; it stands masked wherever it stands in the prompt.
+    /// The texts around the step that the policy masks; they stand masked wherever they stand in the prompt.
     pub withheld: &'a Withheld,
-    /// What the guardian alone would deny it for.
+    /// The suspicion for which the guardian alone would deny it.
     pub suspicion: Option<&'a Suspicion>,
-    /// What happened in the session before.
+    /// The history of the session before the step.
     pub history: &'a History,
     /// The organisation's policy.
     pub policy: &'a Policy,
     /// Estimated tokens that both prompts together may cost.
     pub budget_tokens: usize,
-    /// Whether the agent's reasoning is shown.
+    /// The treatment of the agent's reasoning.
     pub reasoning: Reasoning,
-    /// Who ranks the windows of texts that do not fit; [`Cues`] where nobody does.
+    /// The ranking of the windows of texts that do not fit; [`Cues`] if there is none.
     pub ranks: Option<&'a dyn RankWindows>,
     /// The part of the step's long texts that is shown; without one, what matters most of all of them is.
     pub part: Option<Part>,
@@ -96,14 +94,14 @@ pub struct PromptInput<'a> {
 /// One of several parts of a step's long texts. The parts together show all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
-    /// Which one, from 0.
+    /// Its index, from 0.
     pub index: usize,
-    /// How many there are; at least one.
+    /// The number of parts; at least one.
     pub of: usize,
 }
 
 impl Part {
-    /// What of so many things belongs to this part.
+    /// Returns the range of so many items that belongs to this part.
     fn slice(self, length: usize) -> std::ops::Range<usize> {
         let of = self.of.max(1);
         let start = length.saturating_mul(self.index) / of;
@@ -112,12 +110,12 @@ impl Part {
     }
 }
 
-/// Whether contents of [`Origin::Reasoning`] are shown to the judge.
+/// The treatment of contents of [`Origin::Reasoning`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reasoning {
-    /// They are.
+    /// They are shown to the judge.
     Shown,
-    /// They are not: an agent's arguments for its own step can only persuade.
+    /// They are not shown: an agent's arguments for its own step can only persuade.
     Withheld,
 }
 
@@ -139,11 +137,11 @@ pub struct Rendered {
     pub user: String,
     /// The contents that are shown, whole or in part, in document order.
     pub shown: Vec<ContentId>,
-    /// What was left out for want of room, in document order.
+    /// The contents of which something was left out for want of room, in document order.
     pub cut: Vec<Cut>,
     /// Estimated tokens of both messages.
     pub tokens: usize,
-    /// In how many prompts the step's texts could be shown whole; 1 where this one shows them.
+    /// The number of prompts in which the step's texts could be shown whole; 1 if this one shows them.
     pub parts: usize,
 }
 
@@ -158,7 +156,7 @@ impl std::fmt::Debug for Rendered {
     }
 }
 
-/// What was left out of a content.
+/// A cut of a content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// The content.

@@ -1,11 +1,11 @@
-//! What a policy adds to the system prompt: guidance, reason codes of its own, examples behind a fence.
+//! The additions of a policy to the system prompt: guidance, reason codes of its own, examples behind a fence.
 
 use super::context::ExampleContext;
 use super::fence::Fence;
 use super::{PromptError, sources};
 use crate::policy::{Example, OwnCode, Policy};
 
-/// What a policy adds to the system prompt.
+/// The additions of a policy to the system prompt.
 #[derive(Clone, Copy)]
 pub(super) struct Own<'a> {
     pub(super) guidance: &'a str,
@@ -14,7 +14,7 @@ pub(super) struct Own<'a> {
 }
 
 impl<'a> Own<'a> {
-    /// That of a policy.
+    /// Takes the additions of a policy.
     pub(super) fn of(policy: &'a Policy) -> Self {
         Self {
             guidance: &policy.guidance,

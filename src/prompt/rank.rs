@@ -1,8 +1,7 @@
-//! Which windows of a text that does not fit a judge should see first.
+//! The ranking of windows of a text that does not fit: which of them a judge should see first.
 //!
-//! Whoever knows better, such as a scorer that knows words, gives a [`RankWindows`]; without one, [`Cues`] counts addresses. What
-//! breaks with the rest of its text counts as well, whoever ranks: an order in pages of something else uses words that
-//! these pages do not.
+//! A caller that knows better, such as a scorer that knows words, gives a [`RankWindows`]; without one, [`Cues`] counts addresses. A window that
+//! breaks with the rest of its text counts as well, in any ranking: an order in pages of something else uses words that these pages do not.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -12,20 +11,19 @@ use crate::model::Origin;
 
 /// Ranks windows of texts that are too long to be shown whole.
 pub trait RankWindows: fmt::Debug + Send + Sync {
-    /// How much a judge should see this window of a text by this writer; more is more, 0 is nothing. About 1 for each sign
-    /// of an order.
+    /// Returns the need of a judge to see this window of a text by this writer; more is more, 0 is nothing. About 1 for each sign of an order.
     fn rank(&self, origin: Origin, window: &str) -> f32;
 }
 
-/// Counts addresses and characters that nobody sees.
+/// Counts addresses and characters that cannot be seen.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cues;
 
-/// What an address counts.
+/// The weight of an address.
 const ADDRESS: f32 = 1.5;
-/// What characters that nobody sees count.
+/// The weight of characters that cannot be seen.
 const UNSEEN: f32 = 2.0;
-/// What words count that the rest of the text does not use, if all of a window's are such.
+/// The weight of words that the rest of the text does not use, if all of a window's are such.
 const NOVEL: f32 = 4.0;
 /// Words of a text below which nothing in it is unusual.
 const MIN_WORDS: usize = 300;
@@ -72,7 +70,7 @@ pub(super) fn ranked(text: &str, origin: Origin, ranks: &dyn RankWindows) -> Vec
     windows.into_iter().map(|(_, window)| window).collect()
 }
 
-/// How often texts use each of their words.
+/// The number of times that a text uses each of its words.
 struct Usual<'t> {
     counts: HashMap<&'t str, u32>,
     words: usize,
@@ -89,7 +87,7 @@ impl<'t> Usual<'t> {
         Self { counts, words: total }
     }
 
-    /// How unusual the words of a part are.
+    /// Returns the degree to which the words of a part are unusual.
     fn novelty(&self, part: &str) -> f32 {
         if self.words < MIN_WORDS {
             return 0.0;
@@ -113,7 +111,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
         .filter(|word| !word.is_empty())
 }
 
-/// A text in windows, each of which ends with a line, a sentence or a word where it can.
+/// Splits a text into windows, each of which ends with a line, a sentence or a word if it can.
 fn windows(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut start = 0;
     std::iter::from_fn(move || {

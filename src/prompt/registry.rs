@@ -41,7 +41,7 @@ pub struct Prompts {
     text: String,
     /// All of it, as it is written.
     source: String,
-    /// Where each template came from, for error messages.
+    /// The source of each template, for error messages.
     places: BTreeMap<&'static str, String>,
     /// Tokens of each kind's own prose, once somebody needs them.
     prose: BTreeMap<Kind, OnceLock<usize>>,
@@ -52,14 +52,14 @@ pub struct Prompts {
 pub struct CheckedTemplate {
     /// Its name.
     pub name: &'static str,
-    /// Where it came from: a file, or the built-in templates.
+    /// Its source: a file, or the built-in templates.
     pub place: String,
     /// Estimated tokens of the sample, marks included.
     pub tokens: usize,
 }
 
 impl Prompts {
-    /// The prompts that are compiled in. They are not rendered to be checked: that takes longer than most decisions do.
+    /// Compiles the built-in prompts.
     ///
     /// # Errors
     ///
@@ -68,15 +68,15 @@ impl Prompts {
         Self::compile(BTreeMap::new(), String::new())
     }
 
-    /// The prompts that are compiled in, with the files of a directory in place of those of the same name.
+    /// Compiles the built-in prompts, with the files of a directory in place of those of the same name.
     ///
     /// Files whose name begins with a dot are passed over. Everything is rendered once from samples, so that prompts that
     /// load also work.
     ///
     /// # Errors
     ///
-    /// When the directory or a file cannot be read, when a file is none of our templates, when one does not parse, names
-    /// something that there is not, or leaves out what the judge cannot do without.
+    /// When the directory or a file cannot be read, when a file is none of our templates, when one does not parse, names something that does not
+    /// exist, or leaves out a part that the judge needs.
     pub fn load(dir: &Path) -> Result<Self, PromptError> {
         let (mut files, mut text) = (BTreeMap::new(), String::new());
         let entries = std::fs::read_dir(dir).map_err(|error| unreadable(dir, &error))?;
@@ -108,7 +108,7 @@ impl Prompts {
         Ok(prompts)
     }
 
-    /// All templates and texts as they are written, each under a line with its name: what [`Self::version`] is the version of.
+    /// Returns all templates and texts as they are written, each under a line with its name: the text that [`Self::version`] is the version of.
     pub fn source(&self) -> &str {
         &self.source
     }
@@ -118,7 +118,7 @@ impl Prompts {
         tokens::estimate(&self.text)
     }
 
-    /// Holds that what a policy adds to the system prompt is shown, and returns the tokens of the system prompt without it and with it.
+    /// Checks that the additions of a policy to the system prompt are shown, and returns the tokens of the system prompt without them and with them.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Prompts {
     ///
     /// # Errors
     ///
-    /// When one does not render or leaves out what the judge cannot do without.
+    /// When one does not render or leaves out a part that the judge needs.
     pub fn check(&self) -> Result<Vec<CheckedTemplate>, PromptError> {
         let marks = sample::marks();
         let own = [OwnCode {
@@ -358,7 +358,7 @@ impl std::fmt::Debug for Prompts {
     }
 }
 
-/// No loader: templates see each other, and no file.
+/// Makes an environment without a loader: templates see each other, and no file.
 fn environment() -> Result<Environment<'static>, PromptError> {
     let mut environment = Environment::empty();
     // None that makes long strings of short ones; there are no functions.
@@ -382,7 +382,7 @@ fn environment() -> Result<Environment<'static>, PromptError> {
     Ok(environment)
 }
 
-/// The innermost error says what is wrong; the outer ones only say which template included which.
+/// Returns the innermost error, which names the fault; the outer ones only say which template included which.
 fn innermost(error: &Error) -> &Error {
     let mut innermost = error;
     let mut source = std::error::Error::source(error);

@@ -1,4 +1,4 @@
-//! Samples from which every template is rendered before it is used: one with everything, one with nothing.
+//! Samples from which every template is rendered before it is used: one with all parts, one with none.
 
 use super::Marks;
 use super::context::{
@@ -7,9 +7,9 @@ use super::context::{
 };
 use crate::model::Kind;
 
-/// Something that a rendered template has to show.
+/// A text that a rendered template has to show.
 pub(super) struct Needed {
-    /// What it is, for the error message.
+    /// Its name, for the error message.
     pub(super) what: &'static str,
     text: String,
 }
@@ -22,7 +22,7 @@ impl Needed {
         }
     }
 
-    /// Whether a rendered template shows it.
+    /// Returns `true` if a rendered template shows it.
     pub(super) fn is_in(&self, text: &str) -> bool {
         text.contains(&self.text)
     }
@@ -33,7 +33,7 @@ pub(super) fn marks() -> Marks {
     Marks::fixed("5a5a5a5a5a5a", "c4c4c4c4c4c4c4c4c4c4c4c4c4c4c4c4")
 }
 
-/// What the system prompt cannot do without.
+/// Returns the parts that the system prompt needs.
 pub(super) fn needed_of_system(marks: &Marks) -> Vec<Needed> {
     vec![
         Needed::new("the name of the fence", marks.fence.as_str()),
@@ -42,7 +42,7 @@ pub(super) fn needed_of_system(marks: &Marks) -> Vec<Needed> {
     ]
 }
 
-/// What the prompt of a step cannot do without.
+/// Returns the parts that the prompt of a step needs.
 pub(super) fn needed_of_step() -> Vec<Needed> {
     vec![
         Needed::new("the step's contents", CONTENT),

@@ -1,18 +1,18 @@
-//! How a budget is shared out: short needs are met whole, long ones share what is left.
+//! The sharing of a budget: short needs are met whole, long ones share what is left.
 
-/// One that needs a share.
+/// The need of one unit.
 pub(super) struct Need {
     /// Tokens that it needs to be shown whole.
     pub(super) whole: usize,
     /// Tokens below which showing it makes no sense.
     pub(super) least: usize,
-    /// Whether something was found in it: such needs are met first.
+    /// Its rank by whether something was found in it: such needs are met first.
     pub(super) rank: Rank,
     /// How much it should be shown of those in which as much was found; 0 is not more than any other.
     pub(super) weight: f32,
 }
 
-/// Who is served first.
+/// The order in which needs are served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     /// Something was found in it.
@@ -34,7 +34,7 @@ impl Need {
     }
 }
 
-/// What each gets, in the order of the needs; `None` for those that get nothing at all.
+/// Returns the share of each, in the order of the needs; `None` for those that get nothing at all.
 pub(super) fn out(budget: usize, needs: &[Need]) -> Vec<Option<usize>> {
     let mut order: Vec<(usize, &Need)> = needs.iter().enumerate().collect();
     order.sort_by(|(at, one), (other_at, other)| {
@@ -59,7 +59,7 @@ pub(super) fn out(budget: usize, needs: &[Need]) -> Vec<Option<usize>> {
     given
 }
 
-/// What short needs left over goes to those that could not be met, the smallest gap first.
+/// Hands the rest of short needs to those that could not be met, the smallest gap first.
 fn hand_out_the_rest(mut left: usize, needs: &[Need], given: &mut [Option<usize>]) {
     let mut short: Vec<(usize, &mut usize)> = needs
         .iter()

@@ -1,4 +1,4 @@
-//! What stands around a step and is worth showing: the agent, its tools, the call, and whatever a finding points at.
+//! The surroundings of a step that are worth showing: the agent, its tools, the call, and everything that a finding points at.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -23,7 +23,7 @@ const MAX_DATA: usize = 64;
 /// Member names that say nothing beyond what pointers show.
 const MAX_PLAIN_KEY: usize = 32;
 
-/// Where a content is shown.
+/// The place where a content is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shelf {
     /// With the step.
@@ -42,7 +42,7 @@ pub(super) enum Shelf {
 
 /// A call as it is shown, and the contents whose text stands in it whole.
 pub(super) struct Called {
-    /// What the template is given.
+    /// The context for the template.
     pub(super) context: CallContext,
     /// The contents that are shown there.
     pub(super) shown: Vec<ContentId>,
@@ -59,12 +59,12 @@ pub(super) struct Shelves<'a> {
     called: Option<&'a str>,
     /// The called tool.
     tool: Option<&'a str>,
-    /// The pointers of what has a description.
+    /// The pointers of objects that have a description.
     described: HashSet<&'a str>,
 }
 
 impl<'a> Shelves<'a> {
-    /// For the contents of this step, of which the call shows some already.
+    /// Prepares the shelves for the contents of this step, of which the call shows some already.
     pub(super) fn of(step: &'a Step, reasoning: Reasoning, in_call: &'a [ContentId]) -> Self {
         let call = step.tool_call.as_ref();
         let described = step.contents_of(Origin::ToolDescription);
@@ -86,7 +86,7 @@ impl<'a> Shelves<'a> {
         }
     }
 
-    /// Where this content is shown.
+    /// Returns the shelf of this content.
     pub(super) fn shelf(&self, content: &Content) -> Shelf {
         if !self.reasoning.shows(content.origin) {
             return Shelf::Nowhere;
@@ -122,7 +122,7 @@ impl<'a> Shelves<'a> {
     }
 }
 
-/// The call that a step makes: the tool, and every argument with its value or the content that holds it.
+/// Shows the call that a step makes: the tool, and every argument with its value or the content that holds it.
 ///
 /// Most numbers and booleans are no contents, but an amount is often what matters most.
 pub(super) fn call(step: &Step, fence: &Fence<'_>, room: usize) -> Option<Called> {
@@ -168,8 +168,8 @@ fn argument(argument: &Argument, step: &Step, fence: &Fence<'_>) -> (String, Opt
     }
 }
 
-/// The data of the step that holds more than strings, as the JSON that it is, one element for each writer. What the call
-/// shows is left out.
+/// Shows the data of the step that holds more than strings, as the JSON that it is, one element for each writer. Data that the call shows is left
+/// out.
 pub(super) fn data(step: &Step, fence: &Fence<'_>, room: usize) -> Vec<String> {
     let arguments = step.tool_call.iter().flat_map(|call| &call.arguments);
     let called: HashSet<&str> = arguments.map(|argument| argument.pointer.as_str()).collect();
@@ -213,7 +213,7 @@ pub(super) fn data(step: &Step, fence: &Fence<'_>, room: usize) -> Vec<String> {
     elements
 }
 
-/// Whether a judge learns anything from it: a field without a value, and a call that did not fail, are as usual.
+/// Returns `true` if a judge learns something from it: a field without a value, and a call that did not fail, are as usual.
 fn tells_something(data: &Data) -> bool {
     match data.json.as_str() {
         "null" => false,
@@ -222,7 +222,7 @@ fn tells_something(data: &Data) -> bool {
     }
 }
 
-/// Whether a pointer is one of these, or leads to something below one.
+/// Returns `true` if a pointer is one of these, or leads to something below one.
 fn is_within(pointer: &str, these: &HashSet<&str>) -> bool {
     let mut at = pointer;
     loop {
@@ -236,7 +236,7 @@ fn is_within(pointer: &str, these: &HashSet<&str>) -> bool {
     }
 }
 
-/// What is said about the step, one fact on a line, fenced; empty when nothing is said.
+/// Returns the facts about the step, one on a line, fenced; empty when there are none.
 pub(super) fn facts(step: &Step, fence: &Fence<'_>) -> String {
     if step.facts.is_empty() {
         return String::new();
@@ -305,7 +305,7 @@ fn definitions<'a>(step: &'a Step, call: &ToolCall) -> HashSet<&'a str> {
     std::iter::once(tool).chain(arguments).collect()
 }
 
-/// Whether it is one of the members in which an agent is described. Its provider has a name as well.
+/// Returns `true` if it is one of the members in which an agent is described. Its provider has a name as well.
 fn describes_agent(content: &Content) -> bool {
     let (parent, last) = split(content.pointer.as_str());
     match last {
@@ -315,13 +315,13 @@ fn describes_agent(content: &Content) -> bool {
     }
 }
 
-/// A member name that is a plain identifier says nothing that the pointers of its values do not show.
+/// Returns `true` for a member name that is a plain identifier: it says nothing that the pointers of its values do not show.
 fn is_plain_key(content: &Content) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'$');
     content.form == Form::Key && content.text.len() <= MAX_PLAIN_KEY && content.text.bytes().all(plain)
 }
 
-/// An empty text, and the name of a JSON type in the definition of a tool.
+/// Returns `true` for an empty text, and for the name of a JSON type in the definition of a tool.
 fn says_nothing(content: &Content) -> bool {
     const TYPES: [&str; 6] = ["object", "string", "integer", "number", "boolean", "array"];
     let text = content.text.as_str();
@@ -336,8 +336,7 @@ fn split(pointer: &str) -> (&str, &str) {
     pointer.rsplit_once('/').unwrap_or(("", pointer))
 }
 
-/// JSON on one line, without the white space between its tokens; long strings lose their end, and so does all of it when
-/// it is long.
+/// Shows JSON on one line, without the white space between its tokens; long strings lose their end, and so does all of it when it is long.
 fn json(json: &str, fence: &Fence<'_>) -> String {
     let mut compact = String::new();
     let (mut in_string, mut escaped) = (false, false);

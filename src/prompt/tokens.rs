@@ -1,4 +1,4 @@
-//! An estimate of how many tokens a text costs, without knowing the model's tokeniser.
+//! An estimate of the tokens that a text costs, without knowing the model's tokeniser.
 //!
 //! One token for 3.6 bytes of ASCII, one for 1.5 characters of anything else. Real tokenisers come out lower for prose
 //! and runs of spaces, higher for digits and hexadecimal; the estimate decides only what is cut, so that is enough.

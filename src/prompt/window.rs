@@ -1,5 +1,5 @@
-//! Which parts of a long text are shown: windows around what was found in it, its head and its tail, and what ranks highest
-//! of the rest ([`super::rank`]).
+//! The parts of a long text that are shown: windows around findings, its head and its tail, and the windows that rank highest of the rest
+//! ([`super::rank`]).
 
 use std::ops::Range;
 
@@ -9,9 +9,9 @@ use crate::model::Origin;
 
 /// Bytes shown on either side of a finding, if there is room.
 const AROUND: usize = 400;
-/// The least of a text's room that its head and its tail get before what ranks high, as divisors of the room.
+/// The least of a text's room that its head and its tail get before the windows that rank high, as divisors of the room.
 const ENDS: (u64, u64) = (6, 10);
-/// Tokens of the head and of the tail, in thousandths, that come before what ranks high.
+/// Tokens of the head and of the tail, in thousandths, that come before the windows that rank high.
 const MAX_OF_ENDS: u64 = 250_000;
 /// Windows that are chosen by rank at most.
 const MAX_WINDOWS: usize = 64;
@@ -19,18 +19,18 @@ const MAX_WINDOWS: usize = 64;
 const TO_WORD: usize = 24;
 /// Gaps that are not worth a mark, in bytes.
 const SMALL_GAP: usize = 48;
-/// What a cut mark costs, in thousandths of a token.
+/// The cost of a cut mark, in thousandths of a token.
 const MARK: u64 = 12_000;
 
-/// By whom a text was written, and who ranks its windows.
+/// The author of a text, and the ranking of its windows.
 #[derive(Clone, Copy)]
 pub(super) struct Ranked<'r> {
     pub(super) origin: Origin,
     pub(super) ranks: &'r dyn RankWindows,
 }
 
-/// The parts of a text that fit into so many tokens, in order. Focus points come first, the most important first; then what
-/// ranks highest, where somebody ranks.
+/// Returns the parts of a text that fit into so many tokens, in order. Focus points come first, the most important first; then the windows that rank
+/// highest, if there is a ranking.
 pub(super) fn parts(
     seen: &ScannedText<'_>,
     room: usize,
@@ -91,7 +91,7 @@ pub(super) fn parts(
     joined(parts).into_iter().map(|part| to_words(text, part)).collect()
 }
 
-/// Adds windows by their rank, as long as there is room; what is left of it.
+/// Adds windows by their rank, as long as there is room; returns the room that is left.
 fn push_ranked(seen: &ScannedText<'_>, ranked: Ranked<'_>, room: u64, parts: &mut Vec<Range<usize>>) -> u64 {
     let mut left = room;
     let text = seen.text();
@@ -133,14 +133,14 @@ fn to_words(text: &str, part: Range<usize>) -> Range<usize> {
     if from < to { from..to } else { part }
 }
 
-/// Whether a word stands across this place.
+/// Returns `true` if a word stands across this place.
 fn within_word(text: &str, at: usize) -> bool {
     let before = text.get(..at).and_then(|before| before.chars().next_back());
     let after = text.get(at..).and_then(|after| after.chars().next());
     before.is_some_and(char::is_alphanumeric) && after.is_some_and(char::is_alphanumeric)
 }
 
-/// As much of a range as fits into so many tokens, from its start.
+/// Returns as much of a range as fits into so many tokens, from its start.
 pub(super) fn head_of(seen: &ScannedText<'_>, range: Range<usize>, room: usize) -> Vec<Range<usize>> {
     let room = u64::try_from(room).unwrap_or(u64::MAX / 1000).saturating_mul(1000);
     let (end, _) = forward(seen, range.clone(), room.saturating_sub(2 * MARK));
@@ -162,7 +162,7 @@ fn tokens_fit(seen: &ScannedText<'_>, room: u64) -> bool {
     })
 }
 
-/// How far one gets from the start of a range; where, and at what cost.
+/// Measures from the start of a range; returns the place that the room reaches, and the cost.
 fn forward(seen: &ScannedText<'_>, range: Range<usize>, room: u64) -> (usize, u64) {
     let mut costs = 0;
     for (at, c) in seen.text().get(range.clone()).unwrap_or_default().char_indices() {
@@ -175,7 +175,7 @@ fn forward(seen: &ScannedText<'_>, range: Range<usize>, room: u64) -> (usize, u6
     (range.end, costs)
 }
 
-/// How far one gets from the end of a range towards its start.
+/// Measures from the end of a range towards its start; returns the place that the room reaches, and the cost.
 fn backward(seen: &ScannedText<'_>, range: Range<usize>, room: u64) -> (usize, u64) {
     let mut costs = 0;
     let mut reached = range.end;

@@ -1,9 +1,9 @@
-//! How one character is shown: as it is, as an escape, or as the letter that it hides.
+//! The visibility of one character: shown as it is, as an escape, or as the letter that it hides.
 
 use super::{Lines, SELECTORS, TAGS};
 use crate::text::characters::is_invisible;
 
-/// How one character is shown.
+/// The visibility of one character.
 pub(super) enum Visibility {
     Plain,
     Escaped,
@@ -85,12 +85,12 @@ fn is_selector(c: Option<char>) -> bool {
     matches!(c, Some('\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}'))
 }
 
-/// A character outside ASCII that can be seen.
+/// Returns `true` for a character outside ASCII that can be seen.
 fn is_script(c: Option<char>) -> bool {
     c.is_some_and(|c| !c.is_ascii() && (!is_unseen(c) || is_selector(Some(c))))
 }
 
-/// Whether a character cannot be seen, or begins an escape or a cut mark. Line breaks and tabs are not among them.
+/// Returns `true` if a character cannot be seen, or begins an escape or a cut mark. Line breaks and tabs are not among them.
 pub(super) fn is_unseen(c: char) -> bool {
     match c {
         '\n' | '\t' => false,
