@@ -1,15 +1,15 @@
 //! The judge's answer: finding the one object that counts in a reply, and reading it strictly.
 //!
-//! A reply may hold more than the answer: thoughts, prose, code fences, an object that some content dictated. The object
-//! that counts is the one with the call's canary, a value that stands in the system message of this call only, so that
-//! nobody who wrote a content can have written it. None with the canary, or more than one, is no answer.
+//! A reply may hold more than the answer: thoughts, prose, code fences, an object that some content dictated. The object that counts is the one with
+//! the call's canary, a value that stands in the system message of this call only, so that no author of a content can have written it. None with the
+//! canary, or more than one, is no answer.
 //!
-//! A denial with the canary stays a denial also where the rest of its object is of no use (a reason code that is not on the
-//! list, a confidence of 1.5, a key that stands there twice, JSON that is broken or cut off): otherwise a text that confuses
-//! the judge's form would undo what the judge decided. Nothing else is read leniently: what lets a step happen is the last
-//! that the model says, and stands outside of whatever looks like thoughts.
+//! A denial with the canary stays a denial also if the rest of its object is of no use (a reason code that is not on the list, a confidence of 1.5, a
+//! key that stands there twice, JSON that is broken or cut off): otherwise a text that confuses the judge's form would undo what the judge decided.
+//! Nothing else is read leniently: an answer that lets a step happen is the last that the model says, and stands outside of everything that looks
+//! like thoughts.
 //!
-//! Nothing here decides what an answer is worth, or whether its edits are safe.
+//! Nothing here decides the worth of an answer, or whether its edits are safe.
 
 mod error;
 mod thoughts;
@@ -33,28 +33,28 @@ const MAX_ITEMS: usize = 64;
 /// An answer as the judge gave it: complete and well-typed, not yet weighed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// How bad it would be.
+    /// The risk of the step.
     pub risk: Risk,
-    /// Whether the user asked for it.
+    /// The degree to which the user asked for it.
     pub authorization: Authorization,
-    /// What the judge decided.
+    /// The decision of the judge.
     pub decision: Decision,
-    /// Why, without repetition.
+    /// The reasons, without repetition.
     pub reason_codes: Vec<ReasonCode>,
-    /// 0 to 1.
+    /// The confidence, 0 to 1.
     pub confidence: f64,
-    /// For the record.
+    /// The reasoning, for the record.
     pub reasoning: String,
-    /// For the agent and its user.
+    /// The message for the agent and its user.
     pub message: String,
-    /// What to change.
+    /// The edits.
     pub edits: Vec<ProposedEdit>,
-    /// What was wrong with a denial that counts all the same.
+    /// The flaw of a denial that counts all the same.
     pub flaw: Option<AnswerError>,
 }
 
 impl Answer {
-    /// The answer to a question that told of a suspicion: one that lets the step happen has to name the finding.
+    /// Checks the answer to a question with a suspicion: one that lets the step happen has to name the finding.
     pub(super) fn answering(self, suspicion: Option<&Suspicion>) -> Result<Self, AnswerError> {
         let ignored = suspicion.is_some_and(|suspicion| !suspicion.is_named_in(&self.reasoning));
         match self.decision {
@@ -71,7 +71,7 @@ pub struct ProposedEdit {
     pub content: String,
     /// Text of the content.
     pub find: String,
-    /// What stands there afterwards.
+    /// The replacement.
     pub replace: String,
 }
 
@@ -105,7 +105,7 @@ fn find(reply: &str, canary: &str) -> Result<Answer, AnswerError> {
             marked.push((span, candidate));
         }
     }
-    // The canary in quotes also in something that did not parse: somebody's second answer.
+    // The canary in quotes also in something that did not parse: a second answer.
     let quoted = reply.matches(&format!("\"{canary}\"")).count();
     let read = match marked.as_slice() {
         [(span, JsonValue::Object(object))] if quoted <= 1 => {
@@ -133,7 +133,7 @@ fn find(reply: &str, canary: &str) -> Result<Answer, AnswerError> {
     })
 }
 
-/// Whether nothing before an answer looks like thoughts that are still open, and nothing but a code fence comes after it.
+/// Checks that nothing before an answer looks like thoughts that are still open, and that nothing but a code fence comes after it.
 fn stands_alone(reply: &str, span: &Range<usize>) -> Result<(), AnswerError> {
     const MARKS: [char; 4] = ['<', '◁', '〈', '⟨'];
     let before = reply.get(..span.start).unwrap_or_default();
@@ -146,12 +146,12 @@ fn stands_alone(reply: &str, span: &Range<usize>) -> Result<(), AnswerError> {
     if ends { Ok(()) } else { Err(AnswerError::GoesOn) }
 }
 
-/// Whether a reply with the canary says in whatever form that it denies: cut off, broken, quoted, in capitals.
+/// Returns `true` if a reply with the canary denies in any form: cut off, broken, quoted, in capitals.
 fn denies_in_any_form(reply: &str, canary: &str) -> bool {
     reply.contains(canary) && says_deny(reply)
 }
 
-/// Whether a text holds `decision` and then `deny`, whatever stands between a name and its value.
+/// Returns `true` if a text holds `decision` and then `deny`, with any signs between the name and its value.
 fn says_deny(text: &str) -> bool {
     let small = text.to_ascii_lowercase();
     small.match_indices("decision").any(|(at, name)| {
@@ -162,7 +162,7 @@ fn says_deny(text: &str) -> bool {
     })
 }
 
-/// Whether a member of an answer other than its `decision` denies: `final_decision`, `Decision`, an object within the object.
+/// Returns `true` if a member of an answer other than its `decision` denies: `final_decision`, `Decision`, an object within the object.
 fn denies_elsewhere(key: &str, value: &JsonValue<'_>) -> bool {
     match value {
         JsonValue::Str(said) => {
@@ -175,14 +175,14 @@ fn denies_elsewhere(key: &str, value: &JsonValue<'_>) -> bool {
     }
 }
 
-/// Whether any `canary` of the object is ours.
+/// Returns `true` if any `canary` of the object is ours.
 fn carries(object: &Object<'_>, canary: &str) -> bool {
     object
         .iter()
         .any(|(key, value)| key == "canary" && matches!(value, JsonValue::Str(found) if found == canary))
 }
 
-/// What was met on the way.
+/// The state of the search.
 #[derive(Default)]
 struct Search {
     whole: usize,
@@ -239,7 +239,7 @@ fn is_end(error: &JiterErrorType) -> bool {
     )
 }
 
-/// Whether an object says that it denies.
+/// Returns `true` if an object says that it denies.
 fn denies(object: &Object<'_>) -> bool {
     object
         .iter()
@@ -270,7 +270,7 @@ impl Answer {
         }
     }
 
-    /// A denial that is no proper answer, with whatever of it can be read.
+    /// Reads a denial that is no proper answer, as far as it can be read.
     fn flawed_denial(object: &Object<'_>, flaw: AnswerError) -> Self {
         Self {
             risk: named(object, "risk", Risk::from_name).unwrap_or(Risk::High),
@@ -286,7 +286,7 @@ impl Answer {
     }
 }
 
-/// How sure a denial is taken to be that does not say it.
+/// The confidence of a denial that does not state it.
 const FLAWED_CONFIDENCE: f64 = 0.5;
 
 /// The reason codes of a flawed denial that are on the list.
@@ -372,7 +372,7 @@ fn edits(object: &Object<'_>) -> Result<Vec<ProposedEdit>, AnswerError> {
         .collect()
 }
 
-/// Whether any object in here has a key twice. The parser limits the depth; the walk does not recurse all the same.
+/// Returns `true` if any object in here has a key twice. The parser limits the depth; the walk does not recurse all the same.
 fn has_duplicate_keys(object: &Object<'_>) -> bool {
     let mut objects = vec![object];
     let mut lists: Vec<&[JsonValue<'_>]> = Vec::new();

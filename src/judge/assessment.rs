@@ -1,25 +1,25 @@
-//! An assessment: what a judge makes of a step, whether it is a model or a rule.
+//! An assessment: the opinion of a judge, a model or a rule, on a step.
 
 use crate::model::{Authorization, Decision, Edit, ReasonCode, Risk};
 
-/// What a judge makes of a step.
+/// The opinion of a judge on a step.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Assessment {
-    /// How bad it would be if the step happened as it is.
+    /// The risk if the step happened as it is.
     pub risk: Risk,
-    /// Whether the user asked for it.
+    /// The degree to which the user asked for it.
     pub authorization: Authorization,
     /// The answer.
     pub decision: Decision,
-    /// Why; empty for allow, never empty otherwise.
+    /// The reasons; empty for allow, never empty otherwise.
     pub reason_codes: Vec<ReasonCode>,
-    /// How sure, 0 to 1.
+    /// The confidence, 0 to 1.
     pub confidence: f64,
-    /// For the audit record: cleaned, shortened, known secrets masked.
+    /// The reasoning, for the audit record: cleaned, shortened, known secrets masked.
     pub reasoning: String,
     /// One sentence for the agent and its user: cleaned, shortened, without links and quotations of content.
     pub message: String,
-    /// What to change; empty unless the decision is `modify`.
+    /// The edits; empty unless the decision is `modify`.
     pub edits: Vec<Edit>,
 }
 

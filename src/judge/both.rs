@@ -1,17 +1,16 @@
 //! Judges one step twice, with the agent's reasoning and without; the stricter assessment counts.
 //!
-//! An agent's arguments for its own step can only persuade. Where the two readings differ, somebody was persuaded, and
-//! the verdict says so.
+//! An agent's arguments for its own step can only persuade. If the two readings differ, the judge was persuaded, and the verdict says so.
 
 use std::cmp::Ordering;
 
 use super::{JudgeFailure, Judged};
 use crate::model::{Decision, Diagnostic};
 
-/// The name of the note that tells of a disagreement.
+/// The name of the note on a disagreement.
 pub(super) const DISAGREEMENT: &str = "judge_disagreement";
 
-/// The stricter of two readings. When one failed, the other one counts only if it denies: half an allow is none.
+/// Returns the stricter of two readings. When one failed, the other one counts only if it denies: half an allow is none.
 pub(super) fn stricter(
     shown: Result<Judged, JudgeFailure>,
     withheld: Result<Judged, JudgeFailure>,

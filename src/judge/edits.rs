@@ -3,9 +3,9 @@
 //! A judge reads hostile text and may be led by it. So an edit can take something out, and nothing else:
 //!
 //! - it edits a content that the prompt showed, and only as far as the content gives [`Leeway`];
-//! - what it takes out stands there, letter for letter; every occurrence goes;
-//! - what stands there afterwards is a fixed mark, whatever the judge wrote: the policy's mask, or [`REMOVED`]. So nothing new
-//!   can be written, and no two words become one;
+//! - the text that it takes out stands there, letter for letter; every occurrence goes;
+//! - the replacement is a fixed mark, whatever the judge wrote: the policy's mask, or [`REMOVED`]. So nothing new can be written, and no two words
+//!   become one;
 //! - a value goes with its whole token, other words with their whole sentence, line, comment or JSON string (`passages.rs`),
 //!   so that a sentence does not lose its negation, nor a link half of its host;
 //! - in what is acted upon, only values that a rule found to be secrets or personal data go (`arguments.rs`);
@@ -25,12 +25,12 @@ use crate::model::{Content, ContentId, Edit, Finding, Leeway, ReasonCode, Step};
 use crate::policy::MaskStyle;
 use crate::prompt::as_written;
 
-/// What stands in the place of a passage that was taken out.
+/// The replacement of a passage that was taken out.
 pub(super) const REMOVED: &str = "[removed]";
 /// The most occurrences that are taken out, over all edits.
 const MAX_SPANS: usize = 1_000;
 
-/// Why edits are refused. It quotes neither content nor answer.
+/// The reason why edits are refused. It quotes neither content nor answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum EditRefusal {
     /// `modify` without an edit.
@@ -97,22 +97,22 @@ impl EditRefusal {
     }
 }
 
-/// What edits are checked against.
+/// The bounds that edits are checked against.
 pub(super) struct Bounds<'a> {
     /// The step.
     pub(super) step: &'a Step,
-    /// What prefilters saw in it.
+    /// The findings of prefilters in it.
     pub(super) findings: &'a [Finding],
     /// The contents that the prompt showed.
     pub(super) shown: &'a [ContentId],
     /// The reason that the edits carry.
     pub(super) reason: &'a ReasonCode,
-    /// How the policy masks the values of arguments.
+    /// The mask of the policy for the values of arguments.
     pub(super) mask: &'a MaskStyle,
 }
 
 impl Bounds<'_> {
-    /// All edits as spans in document order, or why none of them is made.
+    /// Returns all edits as spans in document order, or the reason why none of them is made.
     pub(super) fn accept(&self, proposed: &[ProposedEdit]) -> Result<Vec<Edit>, EditRefusal> {
         if proposed.is_empty() {
             return Err(EditRefusal::Missing);
@@ -239,8 +239,8 @@ fn merged(mut edits: Vec<Edit>) -> Vec<Edit> {
     merged
 }
 
-/// Whether letters or digits stand right before and right behind a stretch of text. Scripts without spaces are let pass: there
-/// the whole sentence goes.
+/// Returns `true` if letters or digits stand right before and right behind a stretch of text. Scripts without spaces are let pass: there the whole
+/// sentence goes.
 fn is_inside_word(text: &str, span: &Range<usize>) -> bool {
     let is_letter = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() && !passages::is_unspaced(c));
     let before = text.get(..span.start).and_then(|text| text.chars().next_back());

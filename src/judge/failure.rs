@@ -1,10 +1,10 @@
-//! Why a judge gave no assessment.
+//! The failures of a judge.
 
 use super::answer::AnswerError;
 use crate::llm::Failure;
 use crate::prompt::PromptError;
 
-/// Why a judge gave no assessment: nobody has decided, and the posture applies.
+/// The reason why a judge gave no assessment: there is no decision, and the posture applies.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{code}: {detail}")]
 pub struct JudgeFailure {
@@ -14,7 +14,7 @@ pub struct JudgeFailure {
     pub detail: String,
 }
 
-/// The failures that somebody who writes a content cannot bring about: the endpoint, the network, money and time.
+/// The failures that the author of a content cannot bring about: the endpoint, the network, money and time.
 ///
 /// The list is closed: a failure that is not named here never leads to an open posture.
 const NOT_PROVOKED: &[&str] = &[
@@ -43,14 +43,14 @@ const NOT_PROVOKED: &[&str] = &[
 ];
 
 impl JudgeFailure {
-    /// Whether the text of a step can bring this failure about: a refusal, a filter, a lost canary, an answer of no use.
+    /// Returns `true` if the text of a step can bring this failure about: a refusal, a filter, a lost canary, an answer of no use.
     ///
-    /// Such a failure never leads to an open posture, or whoever writes a text could choose that nobody judges it.
+    /// Such a failure never leads to an open posture, or the author of a text could choose that it is not judged.
     pub fn may_be_provoked(&self) -> bool {
         !NOT_PROVOKED.contains(&self.code)
     }
 
-    /// Whether there was not enough time: with another deadline there may be an answer.
+    /// Returns `true` if there was not enough time: with another deadline there may be an answer.
     pub fn is_for_want_of_time(&self) -> bool {
         matches!(self.code, "timeout" | "deadline" | "rate_limited")
     }

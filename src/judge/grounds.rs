@@ -1,18 +1,17 @@
-//! Grounds: what a judge's view of the user's authorisation rests on.
+//! Grounds: the requests that a judge's view of the user's authorisation rests on.
 //!
-//! A judge is asked to name the request (`r2`) on which an `explicit` or `implied` authorisation rests. What it says is
-//! believed, with two exceptions, both only for steps that act:
+//! A judge is asked to name the request (`r2`) on which an `explicit` or `implied` authorisation rests. Its answer is believed, with two exceptions,
+//! both only for steps that act:
 //!
-//! - every request that it names is one that there is not: it was made up, or a text told it so;
-//! - the session knows its user, and nothing that the user said was let through, and the step carries no instructions that
-//!   could have asked instead.
+//! - none of the requests that it names exists: it was made up, or a text told it so;
+//! - the session knows its user, and nothing that the user said was let through, and the step carries no instructions that could have asked instead.
 //!
-//! An agent whose user was never heard is believed: who only sends tool calls may have a user who asked for all of them.
+//! An agent whose user was never heard is believed: an agent that only sends tool calls may have a user that asked for all of them.
 
 use super::answer::Answer;
 use crate::model::{Authorization, Diagnostic, History, Origin, Step, Voice};
 
-/// Why an authorisation rests on nothing, if it does.
+/// Returns the reason why an authorisation rests on nothing, if it does.
 pub(super) fn missing(answer: &Answer, step: &Step, history: &History) -> Option<Diagnostic> {
     let granted = match answer.authorization {
         Authorization::Explicit | Authorization::Implied => true,

@@ -2,9 +2,9 @@
 //!
 //! The rule, in full:
 //!
-//! 1. Only findings that the policy treats as `evidence` count; the other treatments settle what they settle elsewhere.
+//! 1. Only findings that the policy treats as `evidence` count; the other treatments take effect elsewhere.
 //!    Findings of personal data and of invalid arguments never count: they are ordinary in honest work.
-//! 2. A finding weighs by how bad it is if right, and how likely it is right:
+//! 2. A finding weighs by its severity, and by its confidence:
 //!
 //!    | severity | low confidence | medium | high |
 //!    |---|---|---|---|
@@ -31,7 +31,7 @@ use crate::policy::LocalJudgeRules;
 
 /// Decides from findings alone.
 ///
-/// `findings` are all findings of the step with what the policy makes of each.
+/// `findings` are all findings of the step, each with its treatment by the policy.
 pub fn assess(step: &Step, findings: &[(&Finding, Treatment)], rules: &LocalJudgeRules) -> Assessment {
     let groups = groups(step, findings);
     let score = 1.0 - groups.iter().map(|group| 1.0 - group.weight).product::<f64>();
@@ -58,7 +58,7 @@ pub fn assess(step: &Step, findings: &[(&Finding, Treatment)], rules: &LocalJudg
     }
 }
 
-/// The finding that weighs most.
+/// Returns the finding that weighs most.
 pub fn heaviest(findings: &[Finding]) -> Option<&Finding> {
     let counting = findings.iter().filter(|finding| counts(&finding.reason));
     counting.max_by(|a, b| {
@@ -109,7 +109,7 @@ fn groups<'a>(step: &Step, findings: &[(&'a Finding, Treatment)]) -> Vec<Group<'
     groups
 }
 
-/// Whether findings of this reason count at all.
+/// Returns `true` if findings of this reason count at all.
 fn counts(reason: &ReasonCode) -> bool {
     !matches!(reason, ReasonCode::PersonalData | ReasonCode::InvalidArguments)
 }
@@ -149,7 +149,7 @@ fn reasons(groups: &[Group<'_>]) -> Vec<ReasonCode> {
     reasons
 }
 
-/// For the record: the rules, what they add up to, and against what.
+/// Returns the reasoning for the record: the rules, their sum, and the threshold.
 fn reasoning(groups: &[Group<'_>], score: f64, rules: &LocalJudgeRules) -> String {
     const MAX_RULES: usize = 12;
     let names: BTreeSet<&str> = groups.iter().flat_map(|group| group.rules.iter().copied()).collect();

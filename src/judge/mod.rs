@@ -2,24 +2,23 @@
 //!
 //! One call (`model.rs`): fresh marks, the prompt rendered under them, money set aside, the model asked before the deadline,
 //! its reply read strictly ([`answer`]), the answer weighed (stricter where it must be, edits checked, words cleaned).
-//! Whatever goes wrong on the way is a [`JudgeFailure`] with a name of its own, never an allow. Without a model, [`local`]
-//! decides from findings alone.
+//! Every error on the way is a [`JudgeFailure`] with a name of its own, never an allow. Without a model, [`local`] decides from findings alone.
 //!
 //! ```text
 //! first model ──sure, small risk, may decide──▶ its answer
 //!      │ anything else, also a failure
 //!      ▼
-//! second model ──▶ its answer; where it fails, a denial of the first one counts, an allow does not
+//! second model ──▶ its answer; if it fails, a denial of the first one counts, an allow does not
 //! ```
 //!
-//! A step that the guardian alone would deny is asked about with that suspicion: an answer that lets it happen and does not
-//! name the finding is of no use, and a first model cannot let it happen.
+//! A step that the guardian alone would deny is asked about with that suspicion: an answer that lets it happen and does not name the finding is of no
+//! use, and a first model cannot let it happen.
 //!
 //! A step whose texts are too long for one prompt may take several calls (`parts.rs`): the strictest answer counts.
 //! Each of them may be asked twice, with the agent's reasoning and without (`both.rs`): the stricter answer counts.
 //! With one model only, there is one stage.
 //!
-//! This module knows no cache and no posture: what follows from a failure is decided by whoever asked.
+//! This module knows no cache and no posture: the caller decides what follows from a failure.
 
 pub mod answer;
 mod assessment;
@@ -59,22 +58,22 @@ pub use schema::ANSWER_SCHEMA;
 pub use spend_budget::{Charge, SpendBudget, UnlimitedBudget, refusal};
 pub use weigh::CUT_CONFIDENCE;
 
-/// How to judge with a model.
+/// The settings of a judge with a model.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The model and how to reach it: endpoints in order.
+    /// The model and its endpoints, in order.
     pub llm: llm::ChainSettings,
     /// A smaller model that is asked first.
     pub first: Option<FirstStage>,
     /// Estimated tokens that a prompt may cost.
     pub budget_tokens: usize,
-    /// Whether the model is shown the agent's reasoning.
+    /// The treatment of the agent's reasoning.
     pub reasoning: AgentReasoning,
-    /// What follows an answer that cannot be used.
+    /// The treatment of an answer that cannot be used.
     pub unusable: UnusableAnswers,
 }
 
-/// What follows an answer that cannot be used: prose, broken JSON, a wrong schema.
+/// The treatment of an answer that cannot be used: prose, broken JSON, a wrong schema.
 ///
 /// A refusal, a content filter or an answer without its canary is never asked again: content can bring these about, and
 /// would get as many attempts. Of two models the first is not asked again: the second one is.
@@ -87,21 +86,21 @@ pub enum UnusableAnswers {
     Fail,
 }
 
-/// A model that is asked before the other one. What it may decide by itself is for each organisation's policy to say.
+/// A model that is asked before the other one. Each organisation's policy says what it may decide by itself.
 #[derive(Clone, Debug)]
 pub struct FirstStage {
-    /// The model and how to reach it.
+    /// The model and its endpoints.
     pub llm: llm::ChainSettings,
-    /// The longest that it may take; what is left of a decision's time is the second model's.
+    /// The longest that it may take; the rest of a decision's time is the second model's.
     pub timeout: Duration,
 }
 
-/// Whether a model is shown the agent's reasoning.
+/// The treatment of the agent's reasoning in prompts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AgentReasoning {
-    /// It is.
+    /// It is shown.
     Shown,
-    /// It is not: an agent's arguments for its own step can only persuade.
+    /// It is withheld: an agent's arguments for its own step can only persuade.
     Withheld,
     /// Two calls, one of each; the stricter answer counts. A step without reasoning takes one.
     Both,
@@ -122,54 +121,53 @@ struct Shared {
     reasoning: AgentReasoning,
 }
 
-/// What is to be judged, until when, and who pays.
+/// The case that is to be judged, with its deadline and its budget.
 #[derive(Clone, Copy)]
 pub struct Case<'a> {
     /// The step.
     pub step: &'a Step,
-    /// What prefilters saw in it.
+    /// The findings of prefilters in it.
     pub findings: &'a [Finding],
-    /// What no model is shown, wherever it stands.
+    /// The texts that no model is shown, wherever they stand.
     pub withheld: &'a Withheld,
-    /// What the guardian alone would deny it for. A model that lets the step happen has to say why it does not hold.
+    /// The suspicion for which the guardian alone would deny it. A model that lets the step happen has to say why it does not hold.
     pub suspicion: Option<&'a Suspicion>,
-    /// What happened in the session before.
+    /// The history of the session before the step.
     pub history: &'a History,
     /// The organisation's policy.
     pub policy: &'a Policy,
     /// The organisation's prompts.
     pub prompts: &'a Prompts,
-    /// When the assessment has to be there.
+    /// The time at which the assessment has to be there.
     pub deadline: Instant,
-    /// Who pays for the calls.
+    /// The budget that pays for the calls.
     pub budget: &'a dyn SpendBudget,
-    /// Who ranks the windows of texts that are too long to be shown whole, where somebody knows better than the prompt.
+    /// The ranking of the windows of texts that are too long to be shown whole, if there is a better one than the prompt's.
     pub ranks: Option<&'a dyn RankWindows>,
 }
 
 /// A judged case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// What the judge makes of the step.
+    /// The judge's assessment of the step.
     pub assessment: Assessment,
-    /// Which of two models decided.
+    /// The model of two that decided.
     pub stage: Stage,
     /// The model that answered.
     pub model: String,
     /// The endpoint that answered.
     pub endpoint: Arc<str>,
-    /// How many tokens all calls for it took, counted or estimated.
+    /// The tokens that all calls for it took, counted or estimated.
     pub usage: Usage,
-    /// What these tokens cost.
+    /// The cost of these tokens.
     pub cost: Cost,
-    /// How long the endpoint took.
+    /// The time that the endpoint took.
     pub latency: Duration,
-    /// Whether the prompt left something out for want of room.
+    /// True if the prompt left something out for want of room.
     pub cut: bool,
-    /// The id of the decision that asked for it; whoever keeps the answer says it.
+    /// The id of the decision that asked for it; set by the store that keeps the answer.
     pub decision: Option<Arc<str>>,
-    /// What of the answer was not taken as it was, and how it was come by: `judge_raised`, `edit_…`, `judge_escalated`,
-    /// `judge_hedged`.
+    /// The changes to the answer, and the way in which it was obtained: `judge_raised`, `edit_…`, `judge_escalated`, `judge_hedged`.
     pub notes: Vec<Diagnostic>,
 }
 
@@ -227,7 +225,7 @@ impl Judge {
         &self.shared.model.chain
     }
 
-    /// The endpoints of the model that is asked first, where there is one.
+    /// Returns the endpoints of the model that is asked first, if there is one.
     pub fn first_chain(&self) -> Option<&Chain> {
         self.shared.first.as_ref().map(|first| &first.chain)
     }
@@ -237,11 +235,11 @@ impl Judge {
         &self.identity
     }
 
-    /// Asks about a case: the first model, where there is one, and the other as far as that one may not decide.
+    /// Asks about a case: the first model, if there is one, and the other as far as that one may not decide.
     ///
     /// # Errors
     ///
-    /// A [`JudgeFailure`] when there is no answer in time, or none that can be used, or nobody pays for one.
+    /// A [`JudgeFailure`] when there is no answer in time, or none that can be used, or no budget for one.
     pub async fn assess(&self, case: Case<'_>) -> Result<Judged, JudgeFailure> {
         let Some(first) = &self.shared.first else {
             return self.read(&self.shared.model, case).await;
@@ -286,7 +284,7 @@ impl Judge {
         }
     }
 
-    /// What one model makes of a case, with the agent's reasoning, without it, or both.
+    /// Asks one model about a case, with the agent's reasoning, without it, or both.
     async fn read(&self, model: &AskedModel, case: Case<'_>) -> Result<Judged, JudgeFailure> {
         let with = |reasoning| {
             let manner = Manner {
@@ -311,7 +309,7 @@ impl Judge {
     }
 }
 
-/// Why the first model may not decide this by itself; `None` where it may.
+/// Returns the reason why the first model may not decide this by itself; `None` if it may.
 fn doubt(judged: &Judged, rules: &FirstStageRules, suspicion: Option<&Suspicion>) -> Option<&'static str> {
     let noted = |code: &str| judged.notes.iter().any(|note| note.code == code);
     let assessment = &judged.assessment;
@@ -330,7 +328,7 @@ fn doubt(judged: &Judged, rules: &FirstStageRules, suspicion: Option<&Suspicion>
     }
 }
 
-/// Says that tokens and cost hold an estimate.
+/// Notes that tokens and cost hold an estimate.
 fn hedged(call: &llm::GivenUp) -> Diagnostic {
     Diagnostic {
         code: "judge_hedged",
@@ -347,7 +345,7 @@ fn count_stage(stage: Stage, outcome: &'static str) {
 }
 
 impl Judged {
-    /// Adds what another call for the same case took.
+    /// Adds the usage of another call for the same case.
     fn add(&mut self, other: &Judged) {
         self.usage = self.usage + other.usage;
         self.cost = self.cost + other.cost;
@@ -362,7 +360,7 @@ impl Judged {
 
 /// Judged cases are kept in a cache that is bounded in bytes.
 impl Judged {
-    /// How many bytes it takes, what it owns on the heap included.
+    /// Returns the number of bytes that it takes, what it owns on the heap included.
     pub fn weight(&self) -> u32 {
         let assessment = &self.assessment;
         let edits: usize = assessment.edits.iter().map(|edit| edit.replacement.capacity()).sum();

@@ -14,20 +14,20 @@ use crate::prompt::{Marks, Part, PromptInput, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
 use crate::work::{Size, in_place};
 
-/// What a call takes besides the two texts: the schema, and what an endpoint wraps around messages.
+/// The tokens of a call besides the two texts: the schema, and the wrapping of messages by an endpoint.
 const EXTRA_TOKENS: u64 = 700;
 
-/// How a model is asked.
+/// The manner in which a model is asked.
 #[derive(Clone, Copy)]
 pub(super) struct Manner<'a> {
     pub(super) schemas: &'a Schemas,
     pub(super) recorder: Option<&'a dyn Recorder>,
     pub(super) reasoning: Reasoning,
-    /// The part of the step's long texts that is shown, where they are judged in parts.
+    /// The part of the step's long texts that is shown, if they are judged in parts.
     pub(super) part: Option<Part>,
 }
 
-/// Why one call gave no assessment.
+/// The reason why one call gave no assessment.
 enum Unjudged {
     /// There was a reply, but no answer in it.
     Unusable(AnswerError, Box<Reply>),
@@ -59,20 +59,20 @@ impl From<Unjudged> for JudgeFailure {
     }
 }
 
-/// Why there is no reply.
+/// The reason why there is no reply.
 enum NoReply {
     Failed(llm::Failure),
     NotRecorded(JudgeFailure),
 }
 
-/// What an exchange gave, and the calls that were given up on the way.
+/// The result of an exchange, and the calls that were given up on the way.
 struct Exchanged {
     reply: Result<Reply, NoReply>,
     given_up: Vec<GivenUp>,
 }
 
 impl Exchanged {
-    /// What the calls took that were given up.
+    /// Returns the charge of the calls that were given up.
     fn lost(&self) -> Charge {
         Charge {
             tokens: self.given_up.iter().map(|call| call.usage.tokens()).sum(),
@@ -89,7 +89,7 @@ pub(super) struct AskedModel {
     pub(super) longest: Option<Duration>,
     pub(super) budget_tokens: usize,
     pub(super) unusable: UnusableAnswers,
-    /// What the dearest of its endpoints takes, and the longest reply of any.
+    /// The price of the dearest of its endpoints, and the longest reply of any.
     price: Price,
     reply_tokens: u64,
 }
@@ -120,7 +120,7 @@ impl AskedModel {
         })
     }
 
-    /// One answer: of one call, or of a second one where the first answer cannot be used.
+    /// Gets one answer: of one call, or of a second one if the first answer cannot be used.
     pub(super) async fn ask(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, JudgeFailure> {
         let begun = Instant::now();
         match self.counted(case, manner).await {
@@ -139,7 +139,7 @@ impl AskedModel {
         }
     }
 
-    /// Whether to ask once more: as long again as the first answer took, and half as long for luck.
+    /// Returns `true` if there is time to ask once more: as long again as the first answer took, and half as long for luck.
     fn has_another_go(&self, error: AnswerError, begun: Instant, deadline: Instant) -> bool {
         let now = Instant::now();
         let in_time = now + now.duration_since(begun).mul_f64(1.5) < deadline;
@@ -153,7 +153,7 @@ impl AskedModel {
         judged
     }
 
-    /// In how many parts the long texts of a case would be shown whole; 1 where one prompt shows them.
+    /// Returns the number of parts in which the long texts of a case would be shown whole; 1 if one prompt shows them.
     pub(super) fn parts(&self, case: Case<'_>, manner: Manner<'_>) -> Result<usize, JudgeFailure> {
         let input = self.input(case, manner);
         let rendered = case.prompts.render(&input, &Marks::fresh())?;
@@ -175,7 +175,7 @@ impl AskedModel {
         }
     }
 
-    /// One call. What it took is booked with the case's budget, also when its answer is of no use.
+    /// Makes one call. Its charge is booked with the case's budget, also when its answer is of no use.
     async fn call(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, Unjudged> {
         let marks = manner.recorder.map_or_else(Marks::fresh, Recorder::marks);
         let input = self.input(case, manner);
@@ -244,7 +244,7 @@ impl AskedModel {
         })
     }
 
-    /// The reply of the model, or of the recorder in its place.
+    /// Returns the reply of the model, or of the recorder in its place.
     async fn exchange(
         &self,
         request: Request<'_>,
@@ -287,7 +287,7 @@ impl AskedModel {
             .map_or(of_case, |longest| of_case.min(Instant::now() + longest))
     }
 
-    /// What a call takes at most.
+    /// Returns the highest charge of a call.
     fn most(&self, request: &Request<'_>) -> Charge {
         let prompt_tokens = estimate_tokens(request.system) + estimate_tokens(request.user) + EXTRA_TOKENS;
         self.charge(prompt_tokens, self.reply_tokens)
@@ -305,8 +305,8 @@ impl AskedModel {
         }
     }
 
-    /// What a call that failed took, as far as anybody can know: nothing where no model saw the prompt, the prompt where one
-    /// refused it, everything where one may have gone on talking. Whoever makes calls fail on purpose pays for them.
+    /// Returns the charge of a call that failed, as far as it can be known: nothing if no model saw the prompt, the prompt if one refused it,
+    /// everything if one may have gone on talking. A caller that makes calls fail on purpose pays for them.
     fn taken_by(&self, failure: &llm::Failure, most: Charge) -> Charge {
         use llm::Failure;
         match failure {

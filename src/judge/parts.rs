@@ -8,10 +8,10 @@ use crate::model::{Decision, Diagnostic};
 use crate::policy::LongTexts;
 use crate::prompt::Part;
 
-/// Calls about one step at most. What does not fit into so many parts is chosen within each.
+/// Calls about one step at most. Texts that do not fit into so many parts are cut within each.
 const MAX_PARTS: usize = 8;
 
-/// What one model makes of a case: in one call, or in one for each part of its long texts where the policy wants that.
+/// Asks one model about a case: in one call, or in one for each part of its long texts if the policy wants that.
 pub(super) async fn ask(model: &AskedModel, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, JudgeFailure> {
     let parts = match case.policy.judge.long_texts {
         LongTexts::Chosen => 1,
@@ -33,7 +33,7 @@ pub(super) async fn ask(model: &AskedModel, case: Case<'_>, manner: Manner<'_>) 
     Ok(judged)
 }
 
-/// The stricter of two answers. Where a part was not judged, the others count only if they deny.
+/// Returns the stricter of two answers. If a part was not judged, the others count only if they deny.
 fn strictest(one: Result<Judged, JudgeFailure>, other: Result<Judged, JudgeFailure>) -> Result<Judged, JudgeFailure> {
     match (one, other) {
         (Ok(one), Ok(other)) => Ok(stricter(one, other)),

@@ -7,7 +7,7 @@ use super::JudgeFailure;
 use crate::llm::{Failure, Reply, Request};
 use crate::prompt::Marks;
 
-/// What a judge is about to ask.
+/// A question that a judge is about to ask.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
     /// The model that would be asked.
@@ -22,7 +22,7 @@ pub struct Question<'a> {
 const DIGEST_DIGITS: usize = 32;
 
 impl Question<'_> {
-    /// What the question is, whoever is asked and whatever its marks are: 32 hexadecimal digits over messages and schema.
+    /// Returns the digest of the question, whichever model is asked and whatever its marks are: 32 hexadecimal digits over messages and schema.
     pub fn digest(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let unmarked = |text: &str| {
@@ -41,21 +41,21 @@ impl Question<'_> {
     }
 }
 
-/// Records what a judge asks its model, or replays what was recorded.
+/// Records the questions of a judge to its model, or replays recorded replies.
 pub trait Recorder: Send + Sync {
-    /// The marks of the next question. Fresh ones, unless the recorder has to put the same question again.
+    /// Returns the marks of the next question. Fresh ones, unless the recorder has to put the same question again.
     fn marks(&self) -> Marks {
         Marks::fresh()
     }
 
-    /// The reply, where the recorder answers in the model's place; `None`, and the model is asked.
+    /// Returns the reply, if the recorder answers in the model's place; `None`, and the model is asked.
     ///
     /// # Errors
     ///
     /// When the recorder should answer and cannot.
     fn replay(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure>;
 
-    /// Takes down what the model said.
+    /// Records the model's reply.
     fn record(&self, question: &Question<'_>, reply: &Result<Reply, Failure>);
 }
 

@@ -1,4 +1,4 @@
-//! How an answer is written for other processes: named fields, the model's own types by their names.
+//! The serialised form of an answer for other processes: named fields, the model's own types by their names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -111,7 +111,7 @@ impl Judged {
         rmp_serde::to_vec_named(&saved).ok()
     }
 
-    /// The answer of a written form; `None` where it is none of this version.
+    /// Reads an answer in its written form; returns `None` if it is not of this version.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let saved: SavedAnswer = rmp_serde::from_slice(bytes).ok()?;
         let codes = saved.reason_codes.iter().map(|code| ReasonCode::parse(code));

@@ -56,7 +56,7 @@ pub const ANSWER_SCHEMA: &str = r#"{
   }
 }"#;
 
-/// What stands in the schema before the codes that an organisation adds.
+/// The text of the schema before the codes that an organisation adds.
 const LAST_CODE: &str = "\"approval_required\"";
 
 /// The schemas of all organisations: one for those without codes of their own, one for each list of own codes.
@@ -95,7 +95,7 @@ impl OwnedSchema {
         })
     }
 
-    /// As a request carries it.
+    /// Returns the schema as a request carries it.
     pub(super) fn as_schema(&self) -> Schema<'_> {
         Schema {
             name: &self.name,

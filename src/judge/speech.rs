@@ -1,8 +1,8 @@
 //! The judge's own words, made fit to be passed on.
 //!
-//! A judge reads hostile text, and what it writes goes to agents, users and logs. So its sentences are stripped of
-//! control characters, terminal sequences and invisible characters, shortened, and rid of what they may have picked up:
-//! secrets that a rule found in the step, links, and longer quotations of what the step carries.
+//! A judge reads hostile text, and what it writes goes to agents, users and logs. So its sentences are stripped of control characters, terminal
+//! sequences and invisible characters, shortened, and rid of what they may have picked up: secrets that a rule found in the step, links, and longer
+//! quotations of the step.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
@@ -25,7 +25,7 @@ const MIN_SECRET: usize = 6;
 /// The most secrets that are looked for.
 const MAX_SECRETS: usize = 256;
 
-/// The sentence for the agent and its user. A stock sentence stands in where the judge's own cannot be passed on.
+/// Returns the sentence for the agent and its user. A stock sentence stands in if the judge's own cannot be passed on.
 pub(super) fn message(
     text: &str,
     decision: Decision,
@@ -37,7 +37,7 @@ pub(super) fn message(
     let line = without_links(&without_secrets(line, step, findings));
     // Shortened first: the search for echoes then has little to do, however long the judge talks.
     let line = shortened(&line, MAX_MESSAGE);
-    // What users wrote they may read again; everybody else's words could be an attack on whoever reads the message.
+    // What users wrote they may read again; any other words could be an attack on the reader of the message.
     if line.is_empty() || !quotations(&line, step, |origin| origin != Origin::User).is_empty() {
         return stock_message(decision, reasons);
     }
@@ -56,7 +56,7 @@ pub(super) fn reasoning(text: &str, step: &Step, findings: &[Finding]) -> String
     shortened(&text, MAX_REASONING)
 }
 
-/// Without control characters other than line breaks, terminal sequences and invisible characters.
+/// Removes control characters other than line breaks, terminal sequences and invisible characters.
 fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut skipped = 0;
@@ -98,7 +98,7 @@ fn raw<'a>(step: &'a Step, finding: &Finding) -> Option<&'a str> {
     step.content(finding.content?)?.text.get(start..end).map(str::trim)
 }
 
-/// Replaces whatever a reader or a renderer could follow.
+/// Replaces everything that a reader or a renderer could follow.
 fn without_links(line: &str) -> String {
     line.split(' ')
         .map(|word| if is_link(word) { "[link]" } else { word })
@@ -113,7 +113,7 @@ fn is_link(word: &str) -> bool {
         .any(|mark| word.contains(mark))
 }
 
-/// Where a text quotes, at length, contents of these origins; in order and apart from each other.
+/// Returns the places where a text quotes, at length, contents of these origins; in order and apart from each other.
 fn quotations(text: &str, step: &Step, of: impl Fn(Origin) -> bool) -> Vec<Range<usize>> {
     // Letter case is the cheapest disguise of an echo. Equal windows are one pattern: so at most one pattern ends at
     // any place of a content, and hostile repetition costs no more than its length.
@@ -151,7 +151,7 @@ fn quotations(text: &str, step: &Step, of: impl Fn(Origin) -> bool) -> Vec<Range
     merged(places.into_iter())
 }
 
-/// Where the word ends that a place is in.
+/// Returns the end of the word that a place is in.
 fn word_end(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     at + rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len())

@@ -15,7 +15,7 @@ pub mod refusal {
     pub const BUDGET: &str = "budget_spent";
 }
 
-/// What a call takes, or took.
+/// The charge of a call, before or after it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Charge {
     /// Tokens of prompt and reply.
@@ -37,20 +37,19 @@ impl Add for Charge {
 
 /// The budget from which calls of a judge are paid.
 pub trait SpendBudget: Send + Sync {
-    /// Sets aside what a call takes at most. It may wait a moment for room.
+    /// Sets aside the highest charge of a call. It may wait a moment for room.
     ///
     /// # Errors
     ///
-    /// The [`JudgeFailure`] that names the limit, when there is no room: then nobody is asked.
+    /// The [`JudgeFailure`] that names the limit, when there is no room: then no model is asked.
     fn reserve(&self, most: Charge) -> BoxFuture<'_, Result<(), JudgeFailure>>;
 
-    /// Books what the call took after all, in place of what was set aside. A call that is never settled took what was set
-    /// aside.
+    /// Books the charge of the call after all, in place of what was set aside. A call that is never settled took what was set aside.
     fn settle(&self, reserved: Charge, spent: Charge);
 }
 
 impl JudgeFailure {
-    /// Whether no model was asked because the budget refused the call.
+    /// Returns `true` if no model was asked because the budget refused the call.
     pub(super) fn is_unpaid(&self) -> bool {
         matches!(self.code, refusal::LIMIT | refusal::BUDGET)
     }

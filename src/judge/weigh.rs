@@ -1,14 +1,14 @@
 //! From an answer to an assessment: made stricter where it must be, its edits checked, its words cleaned.
 //!
-//! What the judge decided stands or becomes stricter; it never becomes laxer:
+//! The judge's decision stands or becomes stricter; it never becomes laxer:
 //!
-//! - where its own view of risk and authorisation demands more ([`crate::policy::StrictnessTable`]), an allow becomes a deny;
+//! - if its own view of risk and authorisation demands more ([`crate::policy::StrictnessTable`]), an allow becomes a deny;
 //! - an allow or a modification of which it is less sure than the policy demands becomes a deny with `approval_required`;
 //! - reason codes of an organisation count only as far as its policy declares them;
 //! - a modification whose edits are refused ([`super::edits`]) becomes a deny with `modification_refused`;
 //! - a deny or a modification without a reason has the reason `policy_violation`;
-//! - an `explicit` or `implied` authorisation that rests on a request which there is not, or on a user who was granted
-//!   nothing, is `unknown` ([`super::grounds`]);
+//! - an `explicit` or `implied` authorisation that rests on a request that does not exist, or on a user who was granted nothing, is `unknown`
+//!   ([`super::grounds`]);
 //! - an allow given on a prompt of which something was cut is less sure: its confidence is multiplied by
 //!   [`CUT_CONFIDENCE`].
 
@@ -19,17 +19,17 @@ use super::{grounds, speech};
 use crate::model::{Authorization, ContentId, Decision, Diagnostic, Edit, Finding, History, ReasonCode, Step};
 use crate::policy::Policy;
 
-/// What is left of the confidence of an allow when the judge did not see everything.
+/// The factor on the confidence of an allow when the judge did not see everything.
 pub const CUT_CONFIDENCE: f64 = 0.75;
 
-/// Whether the prompt showed everything.
+/// The completeness of the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sight {
     Whole,
     Cut,
 }
 
-/// What an answer is weighed against.
+/// The standards that an answer is weighed against.
 pub(super) struct Scales<'a> {
     pub(super) step: &'a Step,
     pub(super) findings: &'a [Finding],
@@ -39,7 +39,7 @@ pub(super) struct Scales<'a> {
     pub(super) sight: Sight,
 }
 
-/// What is decided after all, and what had to be changed on the way.
+/// The final decision, and the changes on the way.
 struct Outcome {
     decision: Decision,
     edits: Vec<Edit>,
@@ -48,7 +48,7 @@ struct Outcome {
 }
 
 impl Scales<'_> {
-    /// The assessment, and what of the answer was not taken as it was.
+    /// Returns the assessment, and the notes on what was changed in the answer.
     pub(super) fn weigh(&self, mut answer: Answer) -> (Assessment, Vec<Diagnostic>) {
         let groundless = grounds::missing(&answer, self.step, self.history);
         if groundless.is_some() {
@@ -90,7 +90,7 @@ impl Scales<'_> {
         (assessment, outcome.notes)
     }
 
-    /// How sure the answer is, once it is considered what the judge did not see.
+    /// Returns the confidence of the answer, lowered for what the judge did not see.
     fn confidence(&self, answer: &Answer) -> f64 {
         match (answer.decision, self.sight) {
             (Decision::Allow, Sight::Cut) => answer.confidence * CUT_CONFIDENCE,

@@ -1,8 +1,8 @@
-//! Why a reply is no answer.
+//! The reasons why a reply is no answer.
 
 use super::{MAX_BYTES, MAX_ITEMS};
 
-/// Why a reply is no answer. It never quotes the reply.
+/// The reason why a reply is no answer. It never quotes the reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerError {
     /// Too long to be looked at.
@@ -47,7 +47,7 @@ pub enum AnswerError {
     /// Confidence outside 0 to 1.
     #[error("the answer's confidence is not between 0 and 1")]
     ConfidenceRange,
-    /// More items than anybody needs.
+    /// More items than any answer needs.
     #[error("the answer's field `{0}` has more than {MAX_ITEMS} items")]
     TooManyItems(&'static str),
     /// A suspected step is let happen, and the reasoning does not name the finding.
@@ -84,8 +84,8 @@ impl AnswerError {
 }
 
 impl AnswerError {
-    /// Whether a second answer may well be better. Not where somebody may have had a hand in the reply: a lost canary, two
-    /// answers, a reply beyond all bounds.
+    /// Returns `true` if a second answer may well be better. Not if a content may have influenced the reply: a lost canary, two answers, a reply
+    /// beyond all bounds.
     pub const fn may_be_chance(self) -> bool {
         match self {
             AnswerError::NoObject

@@ -3,13 +3,13 @@
 use super::AnswerError;
 use crate::model::head;
 
-/// How models mark the thoughts that they write before their answer, other than by an element (`<think>…</think>`).
+/// The marks of models around the thoughts that they write before their answer, other than an element (`<think>…</think>`).
 const THOUGHTS: [(&str, &str); 3] = [
     ("[think]", "[/think]"),
     ("◁think▷", "◁/think▷"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
 ];
-/// The names of elements that hold thoughts, where only their end is written: some templates open them in the prompt.
+/// The names of elements that hold thoughts, of which only the end is written: some templates open them in the prompt.
 const THINKING: [&str; 7] = [
     "think",
     "thinking",
@@ -20,9 +20,9 @@ const THINKING: [&str; 7] = [
     "scratchpad",
 ];
 
-/// What follows the thoughts that some models write before their answer: any elements at its beginning.
+/// Returns what follows the thoughts that some models write before their answer: any elements at its beginning.
 ///
-/// Thoughts may hold a draft of the answer, canary and all: where they do not end, there is no answer.
+/// Thoughts may hold a draft of the answer, canary and all: if they do not end, there is no answer.
 pub(super) fn after_thoughts<'a>(reply: &'a str, canary: &str) -> Result<&'a str, AnswerError> {
     let mut rest = reply.trim_start();
     while let Some(end) = end_of_opening(rest) {

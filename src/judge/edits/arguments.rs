@@ -1,4 +1,5 @@
-//! Edits of a call's arguments and of whatever else is acted upon: only a value that a rule found to be a secret or personal data is replaced, by one plain word.
+//! Edits of a call's arguments and of everything else that is acted upon: only a value that a rule found to be a secret or personal data is replaced,
+//! by one plain word.
 //!
 //! An argument is read by a program. Taking words away can widen a command (`rm x --dry-run`) or a query (`WHERE id = 5`),
 //! another word can be another recipient, and stars are a pattern that matches every file. So the judge only chooses which of
@@ -61,15 +62,15 @@ impl Bounds<'_> {
     }
 }
 
-/// What stands for something that was taken out: stars, one plain word, or a name in brackets that is all capitals.
+/// The placeholders of something that was taken out: stars, one plain word, or a name in brackets that is all capitals.
 #[expect(clippy::expect_used, reason = "a literal pattern that a test compiles")]
 static PLACEHOLDER: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\*{3,}|\bMASKED[A-Z0-9_]*\b|\[(?:[A-Z][A-Z0-9_ -]{2,40}|redacted|removed|masked)\]")
         .expect("the pattern compiles")
 });
 
-/// The stretches of `find` for which `replace` has a placeholder; `None` where `replace` is anything else than `find` with
-/// stretches of it masked. Nothing in the place of a text masks all of it.
+/// Returns the stretches of `find` for which `replace` has a placeholder; `None` if `replace` is anything else than `find` with stretches of it
+/// masked. An empty `replace` masks all of the text.
 pub(super) fn masked_stretches(find: &str, replace: &str) -> Option<Vec<Range<usize>>> {
     let mut stretches = Vec::new();
     if replace.is_empty() {

@@ -6,8 +6,8 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::model::Edit;
 
-/// Whether a text names a host or an address, once these edits are made, that it did not name before. The edits stand in
-/// their order and do not overlap.
+/// Returns `true` if a text names a host or an address, once these edits are made, that it did not name before. The edits stand in their order and do
+/// not overlap.
 pub(super) fn adds(text: &str, edits: &[Edit]) -> bool {
     let mut left = String::with_capacity(text.len());
     let mut at = 0;
@@ -21,7 +21,7 @@ pub(super) fn adds(text: &str, edits: &[Edit]) -> bool {
     hosts(&left).iter().any(|host| !there.contains(host))
 }
 
-/// Everything with a dot or an at sign inside, in the form that a network knows it by.
+/// Returns everything with a dot or an at sign inside, in the form that a network knows it by.
 fn hosts(text: &str) -> HashSet<String> {
     // Compatibility forms fold first: a full-width `＠` or `．` makes an address all the same.
     let folded: String = text.nfkc().flat_map(char::to_lowercase).collect();

@@ -1,18 +1,18 @@
-//! What goes with a stretch of text that a judge wants to take out: never a part of a word, an address or a sentence.
+//! The passages that go with a stretch of text that a judge wants to take out: never a part of a word, an address or a sentence.
 //!
-//! Half a sentence says something else than the whole (`Do not pay`), half an address is another address. So a value goes
-//! with all of its token, and other words with their sentence, line, comment or JSON string. What remains are whole
-//! sentences with a mark between them, in which a value may be a mark too.
+//! Half a sentence says something else than the whole (`Do not pay`), half an address is another address. So a value goes with all of its token, and
+//! other words with their sentence, line, comment or JSON string. Whole sentences remain, with a mark between them, in which a value may be a mark
+//! too.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// Where the passages of a text begin and end; found in one pass.
+/// The bounds of the passages of a text; found in one pass.
 pub(super) struct Passages<'t> {
     text: &'t str,
-    /// Ends of sentences and lines, ends of strings where the text is JSON; ascending.
+    /// Ends of sentences and lines, ends of strings if the text is JSON; ascending.
     bounds: Vec<usize>,
     /// HTML comments.
     comments: Vec<Range<usize>>,
@@ -44,7 +44,7 @@ impl<'t> Passages<'t> {
         }
     }
 
-    /// The token or tokens of a value, where these bytes are nothing else: each has a digit or is a link.
+    /// Returns the token or tokens of a value, if these bytes are nothing else: each has a digit or is a link.
     pub(super) fn value(&self, span: &Range<usize>) -> Option<Range<usize>> {
         let within = self.within(span)?;
         let head = self.text.get(within.start..span.start)?;
@@ -68,8 +68,8 @@ impl<'t> Passages<'t> {
             .then_some(value)
     }
 
-    /// The whole sentences, lines, comment or string that these bytes belong to. `None` where the text is JSON and they are
-    /// not inside one string of it.
+    /// Returns the whole sentences, lines, comment or string that these bytes belong to. `None` if the text is JSON and they are not inside one
+    /// string of it.
     pub(super) fn passage(&self, span: &Range<usize>) -> Option<Range<usize>> {
         let within = self.within(span)?;
         let open = self.comments.partition_point(|comment| comment.start <= span.start);
@@ -100,7 +100,7 @@ impl<'t> Passages<'t> {
         }
     }
 
-    /// A token without brackets and full stops around it, as long as they are not what is to go.
+    /// Returns a token without brackets and full stops around it, as long as they are not to be taken out.
     fn without_punctuation(&self, token: &Range<usize>, span: &Range<usize>) -> Option<Range<usize>> {
         let head = self.text.get(token.start..span.start)?;
         let tail = self.text.get(span.end..token.end)?;
@@ -114,12 +114,12 @@ fn holds(outer: &Range<usize>, inner: &Range<usize>) -> bool {
     outer.start <= inner.start && inner.end <= outer.end
 }
 
-/// What no address holds.
+/// Returns `true` for characters that no address holds.
 fn is_gap(c: char) -> bool {
     c.is_whitespace() || matches!(c, '"' | '<' | '>' | '`')
 }
 
-/// Letters of scripts that put no spaces between words.
+/// Returns `true` for letters of scripts that put no spaces between words.
 pub(super) fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{2e80}'..='\u{2fdf}' | '\u{3001}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}')
 }
@@ -135,7 +135,7 @@ fn reach(chars: impl Iterator<Item = char>, stops: impl Fn(char) -> bool) -> usi
         .sum()
 }
 
-/// As [`reach`], but a comma between digits belongs to the number.
+/// Does the same as [`reach`], but a comma between digits belongs to the number.
 fn reach_past_digits(chars: impl Iterator<Item = char>, stops: impl Fn(char) -> bool) -> usize {
     let mut chars = chars.take(MAX_TOKEN).peekable();
     let (mut reached, mut after_digit) = (0, true);
@@ -235,18 +235,18 @@ fn sentence_ends(text: &str, json: bool) -> Vec<usize> {
     ends
 }
 
-/// How many quotes, brackets and full stops may close a sentence.
+/// The number of quotes, brackets and full stops that may close a sentence.
 const MAX_CLOSERS: usize = 8;
-/// How far is looked for the first letter of the next sentence.
+/// The distance within which the first letter of the next sentence is looked for.
 const LOOK: usize = 200;
 
-/// Whether what follows may begin a sentence: `approx. five`, `No. 5` go on.
+/// Returns `true` if what follows may begin a sentence: `approx. five`, `No. 5` go on.
 fn begins_sentence(rest: &str) -> bool {
     let first = rest.chars().take(LOOK).find(|c| !c.is_whitespace());
     !first.is_some_and(|c| c.is_lowercase() || c.is_numeric())
 }
 
-/// Whether a line goes on in the one that begins here: with a word in small letters that begins no record (`name: …`).
+/// Returns `true` if a line goes on in the one that begins here: with a word in small letters that begins no record (`name: …`).
 fn goes_on(text: &str, next: usize) -> bool {
     let rest = text.get(next..).unwrap_or_default();
     let blank = |c: &char| matches!(c, ' ' | '\t' | '>');
