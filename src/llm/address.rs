@@ -1,4 +1,4 @@
-//! Where requests go, and with which headers: settings that passed the checks.
+//! The address and the headers of requests, from settings that passed the checks.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use url::Url;
 
 use super::settings::{Api, Settings, SettingsError};
 
-/// Where requests go and with which headers. Cheap to clone.
+/// The address and the headers of requests. Cheap to clone.
 #[derive(Clone)]
 pub(super) struct Endpoint {
     checked: Arc<Checked>,
@@ -24,7 +24,7 @@ struct Checked {
 }
 
 impl Endpoint {
-    /// Checks what concerns the endpoint and the request.
+    /// Checks the settings of the endpoint and the request.
     pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
         check_request(settings)?;
         let (url, mut query) = base(&settings.base_url)?;

@@ -8,10 +8,10 @@
 //!      └────────────────────────── it works ───────────────────────┘
 //! ```
 //!
-//! Enough means: at least [`Settings::faults`] among the latest calls of half a minute, and at least half of those calls. A
-//! share, not a row: whoever sends a few steps on purpose that an endpoint fails at does not take it away from all others.
+//! Enough means: at least [`Settings::faults`] among the latest calls of half a minute, and at least half of those calls. A share, not a row: an
+//! attacker that sends a few steps at which an endpoint fails does not take it away from all others.
 //!
-//! What is a fault is not decided here.
+//! The caller decides what counts as a fault.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,17 +21,17 @@ use tokio::time::Instant;
 
 use crate::telemetry::names;
 
-/// How many of the latest calls count.
+/// The number of the latest calls that count.
 const WINDOW: usize = 64;
-/// How long a call counts.
+/// The time for which a call counts.
 const MEMORY: Duration = Duration::from_secs(30);
 
-/// When a breaker opens, and for how long.
+/// The conditions under which a breaker opens, and the time for which it stays so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// The fewest faults that open it.
     pub faults: usize,
-    /// How long an endpoint rests at first; it doubles with each probe that fails.
+    /// The time that an endpoint rests at first; it doubles with each probe that fails.
     pub rest: Duration,
     /// The longest that it rests.
     pub longest_rest: Duration,
@@ -47,14 +47,14 @@ impl Default for Settings {
     }
 }
 
-/// Whether an endpoint is asked.
+/// The state of a breaker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BreakerState {
-    /// As always.
+    /// The endpoint is asked.
     Closed,
-    /// It is, by one call.
+    /// The endpoint is asked by one call.
     HalfOpen,
-    /// It is not.
+    /// The endpoint is not asked.
     Open,
 }
 
@@ -78,10 +78,10 @@ impl BreakerState {
     }
 }
 
-/// What a call shows of its endpoint.
+/// The sign that a call gives of its endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
-    /// It works, whatever it answered.
+    /// It works, with any answer.
     Works,
     /// It failed, in this way.
     Fault(&'static str),
@@ -107,7 +107,7 @@ impl Breaker {
         breaker
     }
 
-    /// Leave to make one call; `None` while the endpoint rests.
+    /// Returns leave to make one call; `None` while the endpoint rests.
     pub(super) fn admit(&self) -> Option<Pass<'_>> {
         let errand = self.lock().admit(Instant::now())?;
         if errand == Errand::Probe {
@@ -121,7 +121,7 @@ impl Breaker {
         })
     }
 
-    /// Whether a call would be let through now.
+    /// Returns `true` if a call would be let through now.
     pub(super) fn would_admit(&self) -> bool {
         self.lock().would_admit(Instant::now())
     }
@@ -155,7 +155,7 @@ impl Breaker {
     }
 }
 
-/// Why a call is made.
+/// The purpose of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Errand {
     Ordinary,
@@ -170,7 +170,7 @@ pub(super) struct Pass<'a> {
 }
 
 impl Pass<'_> {
-    /// What the call showed.
+    /// Records what the call showed.
     pub(super) fn record(mut self, sign: Sign) {
         self.recorded = true;
         self.breaker.record(self.errand, sign);
@@ -185,7 +185,7 @@ impl Drop for Pass<'_> {
     }
 }
 
-/// What a breaker knows. It has no clock of its own.
+/// The state of a breaker. It has no clock of its own.
 enum State {
     Closed { latest: VecDeque<(Instant, Sign)> },
     Open { until: Instant, rest: Duration },
@@ -234,7 +234,7 @@ impl State {
         }
     }
 
-    /// Takes note of a call; the new state, if that changed it.
+    /// Takes note of a call; returns the new state, if that changed it.
     fn record(&mut self, now: Instant, errand: Errand, sign: Sign, settings: &Settings) -> Option<BreakerState> {
         let next = match (&mut *self, errand) {
             (State::Closed { latest }, _) => {
@@ -258,7 +258,7 @@ impl State {
     }
 }
 
-/// Takes note of a call; whether that is one fault too many.
+/// Takes note of a call; returns `true` if that is one fault too many.
 fn notice(latest: &mut VecDeque<(Instant, Sign)>, now: Instant, sign: Sign, most: usize) -> bool {
     match sign {
         Sign::Nothing => return false,

@@ -1,12 +1,12 @@
-//! Endpoints in order: who is asked, who is asked next, and until when.
+//! Endpoints in order, with failover from one to the next before a deadline.
 //!
-//! - **Order.** The first endpoint whose breaker is closed is asked. On a fault of the endpoint (no connection, its share of
-//!   the time gone, 5xx, 429 for longer than a moment, 401, 404, …) the next one is. A refusal, a content filter or an
-//!   unusable reply ends the call: whoever wrote a content could bring these about, and so choose who judges.
-//! - **Time.** The deadline is the call's, whatever happens. While others could be asked, an endpoint gets at most two parts
-//!   of what is left, each other one a part: of two, the first gets two thirds. An endpoint's own timeout holds as well.
-//! - **Hedging.** When an endpoint has not answered after [`Settings::hedge_after`], the next one is asked beside it (the
-//!   same one, where there is no other). The first answer counts; the slower call is given up, and what it took until then
+//! - **Order.** The first endpoint whose breaker is closed is asked. On a fault of the endpoint (no connection, its share of the time gone, 5xx, 429
+//!   for longer than a moment, 401, 404, …) the next one is. A refusal, a content filter or an unusable reply ends the call: the author of a content
+//!   could bring these about, and so choose the judge.
+//! - **Time.** The deadline is the call's, whatever happens. While others could be asked, an endpoint gets at most two parts of what is left, each
+//!   other one a part: of two, the first gets two thirds. An endpoint's own timeout holds as well.
+//! - **Hedging.** When an endpoint has not answered after [`Settings::hedge_after`], the next one is asked beside it (the same one, if there is no
+//!   other). The first answer counts; the slower call is given up, and its usage until then
 //!   is an estimate ([`GivenUp`]). At most one call is added.
 //! - **Breakers.** Each endpoint has one (`breaker.rs`). When all are open, the call fails at once.
 //! - **Pace.** An endpoint that has reached its configured pace is passed over; the last one is waited for.
@@ -28,18 +28,18 @@ use super::retry::Patience;
 use super::settings::{self, SettingsError};
 use super::{Cost, Failure, Reply, Request, Usage};
 
-/// Which endpoints, in which order.
+/// The endpoints and their order.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The endpoints, the first one first.
     pub endpoints: Vec<settings::Settings>,
-    /// After how long a second call is made beside one that has not answered; `None`: never.
+    /// The time after which a second call is made beside one that has not answered; `None`: never.
     pub hedge_after: Option<Duration>,
-    /// When an endpoint is left alone.
+    /// The conditions under which an endpoint is left alone.
     pub breaker: breaker::Settings,
 }
 
-/// One endpoint, and nothing else.
+/// Makes a chain of one endpoint.
 impl From<settings::Settings> for Settings {
     fn from(endpoint: settings::Settings) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Settings {
         self.endpoints.first().map_or("", |endpoint| endpoint.model.as_str())
     }
 
-    /// What changes a chain's answers: where it asks which models, and how.
+    /// Returns everything that changes a chain's answers: its endpoints, their models and parameters.
     pub fn identity(&self) -> String {
         let one = |endpoint: &settings::Settings| {
             format!(
@@ -73,7 +73,7 @@ impl Settings {
     }
 }
 
-/// Endpoints in order, each with a breaker. Cheap to clone; clones share what is known of the endpoints.
+/// Endpoints in order, each with a breaker. Cheap to clone; clones share the state of the endpoints.
 #[derive(Clone)]
 pub struct Chain {
     shared: Arc<Shared>,
@@ -84,14 +84,14 @@ struct Shared {
     hedge_after: Option<Duration>,
 }
 
-/// How an endpoint is doing.
+/// The state of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndpointState {
     /// Its name.
     pub endpoint: Arc<str>,
     /// Its model.
     pub model: String,
-    /// Whether it is asked.
+    /// The state of its breaker.
     pub breaker: BreakerState,
 }
 
@@ -145,7 +145,7 @@ impl Chain {
         self.shared.links.first().map_or("", |link| link.model.model())
     }
 
-    /// How each endpoint is doing, in order.
+    /// Returns the state of each endpoint, in order.
     pub fn states(&self) -> Vec<EndpointState> {
         let state = |link: &Link| EndpointState {
             endpoint: Arc::clone(link.model.endpoint()),
@@ -164,7 +164,7 @@ impl Chain {
         self.ask(request, deadline).await.answer
     }
 
-    /// The same; also says which calls were given up, because another one had ended the matter.
+    /// Does the same as [`Self::chat`]; also returns the calls that were given up because another one had ended the matter.
     pub async fn ask(&self, request: Request<'_>, deadline: Instant) -> ChatOutcome {
         let call = Call {
             chain: &self.shared,
@@ -179,24 +179,24 @@ impl Chain {
     }
 }
 
-/// What came of asking.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChatOutcome {
-    /// What [`Chain::chat`] gives.
+    /// The result of [`Chain::chat`].
     pub answer: Result<Reply, Failure>,
     /// The calls that were given up.
     pub given_up: Vec<GivenUp>,
 }
 
-/// A call that was given up before it was answered. Its endpoint has read the prompt and may have begun to answer; nobody
-/// says how far it got, so what it took is estimated from above.
+/// A call that was given up before it was answered. Its endpoint has read the prompt and may have begun to answer; it is not known how far it got, so
+/// its usage is estimated from above.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GivenUp {
     /// The endpoint.
     pub endpoint: Arc<str>,
-    /// Its prompt, and as long a reply as the one that came instead; as long as any may be, where none came.
+    /// Its prompt, and as long a reply as the one that came instead; as long as any may be, if none came.
     pub usage: Usage,
-    /// What these tokens cost there.
+    /// The cost of these tokens there.
     pub cost: Cost,
 }
 
@@ -236,7 +236,7 @@ impl Link {
         answer
     }
 
-    /// What a call of this endpoint took that was given up for another's answer.
+    /// Counts a call of this endpoint that was given up for another's answer.
     fn give_up(&self, request: &Request<'_>, instead: Option<&Reply>) -> GivenUp {
         let (usage, cost) = self
             .model
@@ -253,7 +253,7 @@ impl Link {
             return Sign::Works;
         };
         match (failure.blame(), failure) {
-            // Nobody answers within next to no time.
+            // No endpoint answers within next to no time.
             (Blame::Endpoint, Failure::Timeout) if given < self.model.settings().timeout / 10 => Sign::Nothing,
             (Blame::Endpoint, failure) => Sign::Fault(failure.code()),
             (Blame::Traffic, _) => Sign::Nothing,
@@ -328,7 +328,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// A call of the next endpoint that may be asked.
+    /// Makes a call of the next endpoint that may be asked.
     fn next_leg(&mut self) -> Option<Leg<'a>> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
@@ -352,7 +352,7 @@ impl<'a> Call<'a> {
         None
     }
 
-    /// Another call of the endpoint that is being asked.
+    /// Makes another call of the endpoint that is being asked.
     fn same_again(&mut self) -> Option<Leg<'a>> {
         let link = self.asked?;
         let pass = link.breaker.admit()?;
@@ -366,7 +366,7 @@ impl<'a> Call<'a> {
         Box::pin(async move { (link, link.ask(request, pass, until, patience).await) })
     }
 
-    /// A fault: noted, and then the next endpoint is asked.
+    /// Notes a fault, and then asks the next endpoint.
     fn put_up_with(&mut self, link: &Link, failure: Failure) {
         let endpoint = link.model.endpoint();
         let code = failure.code();

@@ -1,4 +1,4 @@
-//! What an error body says, reduced to a closed list.
+//! The message of an error body, reduced to a closed list.
 //!
 //! Endpoints write errors in several shapes: `{"error": {"message", "param", "code"}}` with a string or an integer as
 //! code, `{"error": "…"}`, `{"message": "…"}`, `{"detail": "…"}`, and a list of `{"loc": […], "msg": "…"}`. Only those
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Complaint;
 
-/// What an error body says.
+/// The message of an error body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     /// A quota that waiting does not refill.
@@ -59,7 +59,7 @@ pub(super) fn read_refusal(body: &[u8]) -> Refused {
     }
 }
 
-/// How endpoints say that they dislike what a conversation is about.
+/// The words by which endpoints refuse the subject of a conversation.
 const ABOUT_CONTENT: [&str; 11] = [
     "content_filter",
     "content filter",
@@ -78,7 +78,7 @@ fn is_about_content(words: &str) -> bool {
     ABOUT_CONTENT.iter().any(|sign| words.contains(sign))
 }
 
-/// Whether an error, with whatever status, is about what the conversation says: whoever wrote a content can bring that about.
+/// Returns `true` if an error, with any status, is about the content of the conversation: the author of a content can bring that about.
 pub(super) fn speaks_of_content(body: &Value) -> bool {
     let error = body.get("error").unwrap_or(body);
     let flagged = ["flagged_input", "reasons", "content_filter_result", "innererror"]

@@ -94,23 +94,23 @@ impl<'a> RequestBody<'a> {
 pub struct Reply {
     /// The text.
     pub text: String,
-    /// The model that says it answered; the configured one where the endpoint does not say.
+    /// The model that says it answered; the configured one if the endpoint does not say.
     pub model: String,
     /// The name of the endpoint that answered.
     pub endpoint: Arc<str>,
-    /// Why the reply ended, in the endpoint's own word.
+    /// The reason why the reply ended, in the endpoint's own word.
     pub finish_reason: Option<String>,
-    /// How many tokens it took, counted or estimated.
+    /// The tokens that it took, counted or estimated.
     pub usage: Usage,
-    /// What these tokens cost at the endpoint's configured price.
+    /// The cost of these tokens at the endpoint's configured price.
     pub cost: Cost,
-    /// How long the endpoint took, further tries included.
+    /// The time that the endpoint took, further tries included.
     pub latency: Duration,
-    /// How it was held to the schema.
+    /// The format that it was held to.
     pub format: Format,
 }
 
-/// The body of a request for endpoints that answer later and cannot be asked differently: strict schema unless configured
+/// Writes the body of a request for endpoints that answer later and cannot be asked differently: strict schema unless configured
 /// otherwise, the token limit by its present name.
 ///
 /// # Errors
@@ -150,7 +150,7 @@ pub fn read_completion(request: &Request<'_>, body: &Value, model: &str, from: &
     })
 }
 
-/// What a completion says: the text, and who wrote it.
+/// The content of a completion: the text, and the model that wrote it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Completion {
     pub(super) text: String,
@@ -213,7 +213,7 @@ pub(super) fn read_answer(body: &Value) -> Result<Completion, Failure> {
     })
 }
 
-/// Whether a reply came to its end. The list of words for that is closed: what ended in another way is no answer.
+/// Checks that a reply came to its end. The list of words for that is closed: a reply that ended in another way is no answer.
 fn check_end(finish_reason: &Value) -> Result<(), Failure> {
     let reason = match finish_reason {
         Value::Null => return Ok(()),
@@ -229,8 +229,7 @@ fn check_end(finish_reason: &Value) -> Result<(), Failure> {
     }
 }
 
-/// The text of a content: a string, nothing, or a list of parts. Parts that are not said to be text, such as thoughts, are
-/// passed over.
+/// Returns the text of a content: a string, nothing, or a list of parts. Parts that are not said to be text, such as thoughts, are passed over.
 fn text_of(content: &Value) -> Result<String, Failure> {
     match content {
         Value::Null => Ok(String::new()),
@@ -258,7 +257,7 @@ fn text_of(content: &Value) -> Result<String, Failure> {
     }
 }
 
-/// Whether a part that holds text is marked as what a model thought before it answered.
+/// Returns `true` if a part that holds text is marked as what a model thought before it answered.
 fn is_thought(part: &Value) -> bool {
     let marked = ["thought", "thinking", "reasoning"]
         .iter()
@@ -266,15 +265,15 @@ fn is_thought(part: &Value) -> bool {
     marked || !matches!(word(part.get("channel")), None | Some("final"))
 }
 
-/// Where endpoints report that something failed.
+/// The members in which endpoints report that something failed.
 const REPORTS: [&str; 2] = ["error", "errors"];
 
-/// Whether a field is there and says something, in whatever type.
+/// Returns `true` if a field is there and not empty, in any type.
 fn is_said(value: Option<&Value>) -> bool {
     value.is_some_and(|value| !is_nothing(value))
 }
 
-/// Null, false, and what is empty.
+/// Returns `true` for null, false, and empty values.
 fn is_nothing(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => true,
@@ -285,7 +284,7 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// Whether a filter's own results say that it stopped something (`content_filter_results`, `prompt_filter_results`).
+/// Returns `true` if a filter's own results say that it stopped something (`content_filter_results`, `prompt_filter_results`).
 fn is_filtered(place: &Value) -> bool {
     let results = [
         "content_filter_results",
@@ -308,7 +307,7 @@ fn is_filtered(place: &Value) -> bool {
     false
 }
 
-/// Whether a reason in the words of another protocol says that a reply was stopped, not ended.
+/// Returns `true` if a reason in the words of another protocol says that a reply was stopped, not ended.
 fn is_broken_off(reason: Option<&Value>) -> bool {
     const SIGNS: [&str; 10] = [
         "filter",
@@ -349,13 +348,13 @@ fn error_in_success(body: &Value) -> Failure {
     }
 }
 
-/// What the endpoint counted; `None` where it did not, or cannot have.
+/// Returns the endpoint's count; `None` if there is none, or none that is possible.
 pub(super) fn usage_of(body: &Value) -> Option<Usage> {
     let tokens = |name: &str| body.get("usage")?.get(name)?.as_u64();
     Usage::reported(tokens("prompt_tokens")?, tokens("completion_tokens")?)
 }
 
-/// A short name without control characters, fit for records.
+/// Returns a short name without control characters, fit for records.
 fn named(value: Option<&Value>) -> Option<&str> {
     let name = value?.as_str()?;
     let fits = !name.is_empty() && name.len() <= 200 && !name.chars().any(char::is_control);

@@ -1,8 +1,8 @@
-//! What an endpoint takes: found out by asking, then remembered.
+//! The dialect of an endpoint: found out by asking, then remembered.
 //!
-//! Endpoints that call themselves compatible differ in three things: whether a reply can be held to a schema, what the
-//! limit of output tokens is called, and whether a temperature may be given. A call starts with what is remembered (at
-//! first: strict schema, `max_tokens`, temperature). When the endpoint refuses the request, the next dialect is tried.
+//! Endpoints that call themselves compatible differ in three things: whether a reply can be held to a schema, the name of the limit of output tokens,
+//! and whether a temperature may be given. A call starts with the remembered dialect (at first: strict schema, `max_tokens`, temperature). When the
+//! endpoint refuses the request, the next dialect is tried.
 //!
 //! Only a call that *succeeds* settles what is remembered, and only what an endpoint clearly said is settled for good:
 //! otherwise content that makes an endpoint refuse a request could talk us down to plain text. Endpoints do change, though
@@ -22,36 +22,36 @@ use tokio::time::Instant;
 
 use super::{Complaint, StructuredOutput};
 
-/// How often in a row the settled dialect is refused before calls begin with a looser one.
+/// The number of times in a row that the settled dialect is refused before calls begin with a looser one.
 const SLIPS: u32 = 2;
-/// How many requests in a row are refused without a reason before it is looked for in the dialect again.
+/// The number of requests in a row that are refused without a reason before other dialects are tried again.
 const ODD_REFUSALS: u32 = 5;
-/// For how long calls begin with the looser dialect at first.
+/// The time for which calls begin with the looser dialect at first.
 const FIRST_WHILE: Duration = Duration::from_secs(60);
 /// The longest that they do.
 const MAX_WHILE: Duration = Duration::from_secs(3600);
 
-/// How the reply is held to a schema.
+/// The format that the reply is held to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// A strict JSON schema.
     JsonSchema,
     /// Some JSON object.
     JsonObject,
-    /// Nothing holds it.
+    /// No format.
     Text,
 }
 
-/// What the limit of output tokens is called.
+/// The name of the limit of output tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenLimit {
     /// Understood nearly everywhere.
     MaxTokens,
-    /// What newer models of OpenAI insist on.
+    /// The name that newer models of OpenAI require.
     MaxCompletionTokens,
 }
 
-/// Whether the temperature is given.
+/// The presence of the temperature in requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Temperature {
     Sent,
@@ -66,14 +66,14 @@ pub(super) struct Dialect {
     pub(super) temperature: Temperature,
 }
 
-/// Whether the format may be changed when the endpoint refuses it.
+/// The origin of the format: one that is chosen here may change when the endpoint refuses it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Choice {
     Ours,
     Configured,
 }
 
-/// How sure we are of what is remembered.
+/// The certainty of the remembered dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Certainty {
     /// Nothing has worked yet, or not for a long time.
@@ -82,7 +82,7 @@ pub(super) enum Certainty {
     Settled,
 }
 
-/// What is remembered of an endpoint.
+/// The remembered dialect of an endpoint.
 #[derive(Debug)]
 pub(super) struct Memory {
     choice: Choice,
@@ -95,9 +95,9 @@ struct DialectState {
     certainty: Certainty,
     /// A looser dialect that is used for a while.
     detour: Option<Detour>,
-    /// How often in a row the dialect was refused and a looser one worked.
+    /// The number of times in a row that the dialect was refused and a looser one worked.
     slips: u32,
-    /// How many requests in a row were refused without a reason.
+    /// The number of requests in a row that were refused without a reason.
     odd_refusals: u32,
 }
 
@@ -133,17 +133,17 @@ impl Memory {
         }
     }
 
-    /// What to begin with.
+    /// Returns the dialect to begin with.
     pub(super) fn recall(&self) -> (Dialect, Certainty) {
         self.lock().recall(Instant::now())
     }
 
-    /// A call that began with one dialect succeeded in another, or the same.
+    /// Learns that a call that began with one dialect succeeded in another, or the same.
     pub(super) fn learn(&self, began: Dialect, worked: Dialect, reason: Option<Complaint>) {
         self.lock().learn(Instant::now(), began, worked, reason);
     }
 
-    /// A request was refused, and no other dialect helped.
+    /// Notes that a request was refused, and no other dialect helped.
     pub(super) fn refused(&self) {
         self.lock().refused();
     }
@@ -153,7 +153,7 @@ impl Memory {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The dialect to try after the endpoint refused this one; `None` when there is none left.
+    /// Returns the dialect to try after the endpoint refused this one; `None` when there is none left.
     pub(super) fn after(&self, refused: Dialect, complaint: Complaint, certainty: Certainty) -> Option<Dialect> {
         match complaint {
             Complaint::ResponseFormat => self.looser(refused),
@@ -204,7 +204,7 @@ impl DialectState {
             self.slips = 0;
         } else if began == self.dialect {
             self.slips += 1;
-            // What nobody gave a reason for is not worth asking for twice.
+            // A dialect that was refused without a reason is not worth asking for twice.
             if self.slips >= SLIPS || self.certainty == Certainty::Guess {
                 let lasts = self.detour.map_or(FIRST_WHILE, |detour| detour.lasts.saturating_mul(2));
                 let lasts = lasts.min(MAX_WHILE);

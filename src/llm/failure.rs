@@ -1,7 +1,7 @@
-//! Why a model gave no usable reply: a closed list, and which of it is worth another try.
+//! The reasons why a model gave no usable reply: a closed list, with the rules for another try.
 //!
-//! A failure carries numbers at most, never a word of a request, of a reply or of an error body: those may hold what
-//! the conversation was about, and failures end up in logs.
+//! A failure carries numbers at most, never a word of a request, of a reply or of an error body: those may hold parts of the conversation, and
+//! failures end up in logs.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use async_openai::error::OpenAIError;
 
 use super::NoConnection;
 
-/// Why a model gave no usable reply.
+/// The reason why a model gave no usable reply.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The deadline passed.
@@ -38,7 +38,7 @@ pub enum Failure {
     /// 429, and no time left to wait.
     #[error("the model's endpoint limits the rate of calls")]
     RateLimited {
-        /// How long the endpoint asked to wait.
+        /// The time that the endpoint asked to wait.
         retry_after: Option<Duration>,
     },
     /// 5xx or 408, also after further tries.
@@ -46,7 +46,7 @@ pub enum Failure {
     ServerError {
         /// The status.
         status: u16,
-        /// How long the endpoint asked to wait.
+        /// The time that the endpoint asked to wait.
         retry_after: Option<Duration>,
     },
     /// Any other 4xx: the endpoint does not take requests of this form.
@@ -54,7 +54,7 @@ pub enum Failure {
     BadRequest {
         /// The status.
         status: u16,
-        /// What of the request the endpoint named.
+        /// The part of the request that the endpoint named.
         complaint: Complaint,
     },
     /// The conversation is longer than the model reads.
@@ -66,7 +66,7 @@ pub enum Failure {
     /// Status 200, but no JSON.
     #[error("the model's endpoint answered with something that is no JSON: check `base_url`")]
     NotJson,
-    /// Status 200, but an event stream, which nobody asked for.
+    /// Status 200, but an event stream, which was not asked for.
     #[error(
         "the model's endpoint answered with an event stream, although none was asked for: turn off what makes it stream \
          (a server setting, or a proxy on the way)"
@@ -96,7 +96,7 @@ pub enum Failure {
     /// 403 without the JSON that endpoints explain it with: something before the endpoint did not like the request.
     #[error("something before the model's endpoint refused the request: look for a firewall or a proxy")]
     Blocked,
-    /// Every endpoint rests after too many faults; nobody was asked.
+    /// Every endpoint rests after too many faults; none was asked.
     #[error("every endpoint of the model failed too often and is left alone for a moment; the log has the faults")]
     BreakerOpen,
     /// The configured pace of the endpoint is reached, and no time left to wait.
@@ -135,10 +135,10 @@ impl Failure {
         }
     }
 
-    /// Whose doing it is: whether another endpoint is asked, and whether it counts against this one.
+    /// Returns the cause: it decides whether another endpoint is asked, and whether the failure counts against this one.
     ///
-    /// What somebody who wrote a content can bring about is never the endpoint's doing: otherwise that somebody could
-    /// choose who judges, or take an endpoint away from everybody.
+    /// A failure that the author of a content can bring about is never the endpoint's: otherwise that author could choose the judge, or take an
+    /// endpoint away from everyone.
     pub(super) const fn blame(&self) -> Blame {
         match self {
             Failure::Timeout
@@ -166,7 +166,7 @@ impl Failure {
         }
     }
 
-    /// Whether it takes an operator to mend it.
+    /// Returns `true` if an operator has to mend it.
     pub(super) const fn is_misconfiguration(&self) -> bool {
         matches!(
             self,
@@ -181,7 +181,7 @@ impl Failure {
         )
     }
 
-    /// Whether the same request may well succeed a moment later.
+    /// Returns whether and when the same request may well succeed.
     pub(super) const fn retry(&self) -> Retry {
         match self {
             Failure::Connect(NoConnection::Certificate) => Retry::Never,
@@ -221,29 +221,29 @@ impl Failure {
     }
 }
 
-/// Whose doing a failure is.
+/// The cause of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blame {
     /// The endpoint's: the next one is asked, and it counts against this one.
     Endpoint,
     /// That of too much traffic: the next one is asked.
     Traffic,
-    /// The conversation's, or whoever wrote it: the failure stands.
+    /// The conversation's, or its author's: the failure stands.
     Conversation,
 }
 
-/// Whether and when to try again.
+/// The rule for another try.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Retry {
     /// The same request fails again.
     Never,
-    /// As [`Retry::After`], but only after the first attempt.
+    /// After a pause, as [`Retry::After`], but only after the first attempt.
     Once(Option<Duration>),
-    /// After what the endpoint asked for, or after our own pause.
+    /// After the time that the endpoint asked for, or after our own pause.
     After(Option<Duration>),
 }
 
-/// What of a request an endpoint named when it refused it.
+/// The part of a request that an endpoint named when it refused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Complaint {
     /// The response format: this kind of structured output is not supported.
@@ -252,7 +252,7 @@ pub enum Complaint {
     TokenLimit,
     /// The temperature.
     Temperature,
-    /// Nothing that we know.
+    /// No part that we know.
     Unspecified,
 }
 
@@ -274,7 +274,7 @@ impl From<Failure> for OpenAIError {
     }
 }
 
-/// Takes the failure back out. Whatever the library itself says is replaced: its errors quote bodies.
+/// Takes the failure back out. The library's own messages are replaced: they quote bodies.
 impl From<OpenAIError> for Failure {
     fn from(error: OpenAIError) -> Self {
         match error {

@@ -1,11 +1,11 @@
 //! Chat with models behind OpenAI-compatible endpoints: one request, one reply, before a deadline.
 //!
-//! | layer | file | what it keeps |
+//! | layer | file | its part |
 //! |---|---|---|
 //! | [`Chain`] | `chain.rs` | endpoints in order: failover, hedging, the shares of the time |
 //! | breaker, pace | `breaker.rs`, `pace.rs` | an endpoint that keeps failing is left alone; none is asked faster than configured |
-//! | [`ChatModel`] | `model.rs` | one endpoint: the deadline, what the reply cost |
-//! | dialect | `dialect.rs` | what the endpoint takes, found out and remembered |
+//! | [`ChatModel`] | `model.rs` | one endpoint: the deadline, the cost of the reply |
+//! | dialect | `dialect.rs` | the form of requests that the endpoint takes, found out and remembered |
 //! | retry | `retry.rs` | further tries within what is left of the time |
 //! | transport | `transport.rs` | one attempt, its body bounded |
 //!
@@ -48,7 +48,7 @@ pub struct Request<'a> {
     pub system: &'a str,
     /// The user message.
     pub user: &'a str,
-    /// What the reply is to be held to, where the endpoint can do that.
+    /// The schema that the reply is to be held to, if the endpoint can do that.
     pub schema: Schema<'a>,
 }
 

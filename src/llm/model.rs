@@ -1,7 +1,7 @@
 //! One endpoint to chat with.
 //!
-//! A call passes, from the outside in: the deadline; the dialect, which is what the endpoint takes (`dialect.rs`); further
-//! tries within what is left of the deadline (`retry.rs`); one attempt with a bounded body (`transport.rs`).
+//! A call passes, from the outside in: the deadline; the dialect, which is the form that the endpoint takes (`dialect.rs`); further tries within what
+//! is left of the deadline (`retry.rs`); one attempt with a bounded body (`transport.rs`).
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use super::usage::{Cost, Usage, estimate_tokens};
 use super::{Complaint, Failure, Request};
 use crate::telemetry::{names, spans};
 
-/// A model at one endpoint. Cheap to clone; clones share connections and what is known of the endpoint.
+/// A model at one endpoint. Cheap to clone; clones share connections and the state of the endpoint.
 #[derive(Clone)]
 pub struct ChatModel {
     shared: Arc<Shared>,
@@ -109,8 +109,7 @@ impl ChatModel {
         span
     }
 
-    /// Counts a call that was given up, as if its reply had as many tokens as that; as many as it may have, where nobody
-    /// knows.
+    /// Counts a call that was given up, as if its reply had as many tokens as that; as many as it may have, if that is not known.
     pub(super) fn give_up(&self, request: &Request<'_>, reply_tokens: Option<u64>) -> (Usage, Cost) {
         let most = u64::from(self.shared.settings.max_output_tokens);
         let usage = Usage {
@@ -184,7 +183,7 @@ impl Shared {
         Box::pin(client.chat().create_byot(body)).await.map_err(Failure::from)
     }
 
-    /// What was said, with what it cost. A reply that is none has cost as much.
+    /// Makes a reply of a completion, with its cost. A completion without an answer has cost as much.
     fn reply(
         &self,
         request: &Request<'_>,
@@ -212,7 +211,7 @@ impl Shared {
         })
     }
 
-    /// Counts what a call took, and says what that costs.
+    /// Counts the usage of a call, and returns its cost.
     fn count(&self, usage: &Usage) -> Cost {
         let cost = self.settings.price.of(usage);
         // The configured model: what an endpoint calls itself could be different with each call.
@@ -226,7 +225,7 @@ impl Shared {
     }
 }
 
-/// Says in the span of a call what came of it.
+/// Records the outcome of a call in its span.
 fn note(span: &Span, answer: &Result<Reply, Failure>) {
     match answer {
         Ok(reply) => {

@@ -1,11 +1,11 @@
-//! Why there is no connection, read from what the libraries below say: each cause has a remedy of its own.
+//! The reasons why there is no connection, read from the errors of the libraries below: each has a remedy of its own.
 
 use std::error::Error;
 use std::io;
 
 use rustls::CertificateError;
 
-/// Why there is no connection.
+/// The reason why there is no connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoConnection {
     /// Nothing listens at that address and port.
@@ -31,7 +31,7 @@ impl NoConnection {
         }
     }
 
-    /// What to look at, for the end of a sentence.
+    /// Names what to check, for the end of a sentence.
     pub(super) const fn hint(self) -> &'static str {
         match self {
             NoConnection::Refused => {
@@ -51,7 +51,7 @@ impl NoConnection {
         }
     }
 
-    /// The cause that an error or one of those behind it names.
+    /// Returns the cause that an error or one of those behind it names.
     pub(super) fn of(error: &(dyn Error + 'static)) -> Self {
         let mut next = Some(error);
         let mut found = NoConnection::Other;

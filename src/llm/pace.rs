@@ -1,4 +1,4 @@
-//! How fast an endpoint may be asked: calls and tokens per minute, so that it need not refuse.
+//! The pace of an endpoint: calls and tokens per minute, so that it need not refuse.
 //!
 //! Two buckets that fill evenly, each as large as its minute. A call that does not fit may wait until it does; calls that
 //! wait are served in the order in which they came. Tokens are reserved as an estimate and settled when the count is known.
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// How fast.
+/// The highest pace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rates {
-    /// Calls; `None`: as many as there are.
+    /// Calls; `None`: unlimited.
     pub requests_per_minute: Option<NonZeroU32>,
-    /// Tokens of prompts and replies; `None`: as many as there are.
+    /// Tokens of prompts and replies; `None`: unlimited.
     pub tokens_per_minute: Option<NonZeroU32>,
 }
 
@@ -33,7 +33,7 @@ struct Buckets {
 /// Room for a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Reserved {
-    /// How long to wait before it is made.
+    /// The time to wait before it is made.
     pub(super) wait: Duration,
     tokens: f64,
 }
@@ -52,8 +52,7 @@ impl Pace {
         }
     }
 
-    /// Room for one call of so many tokens; `None` when that takes longer than `patience`. Nobody counts where nothing is
-    /// limited.
+    /// Reserves room for one call of so many tokens; `None` when that takes longer than `patience`. Tokens are not counted if nothing is limited.
     pub(super) fn reserve(&self, tokens: impl FnOnce() -> u64, patience: Duration) -> Option<Reserved> {
         let tokens = if self.buckets.is_some() { tokens() } else { 0 };
         self.reserve_at(Instant::now(), tokens, patience)
@@ -106,9 +105,9 @@ impl Pace {
 
 #[derive(Debug)]
 struct Bucket {
-    /// What a minute holds.
+    /// The amount of a minute.
     size: f64,
-    /// What is left; below zero when calls wait.
+    /// The amount that is left; below zero when calls wait.
     level: f64,
     seen: Instant,
 }
@@ -123,7 +122,7 @@ impl Bucket {
         }
     }
 
-    /// How long until there is room for this amount.
+    /// Returns the time until there is room for this amount.
     fn wait_for(&mut self, amount: f64, now: Instant) -> Duration {
         let per_second = self.size / 60.0;
         let passed = now.saturating_duration_since(self.seen).as_secs_f64();
@@ -150,7 +149,7 @@ mod tests {
         })
     }
 
-    /// The moment so many seconds after the others.
+    /// Returns the moment so many seconds after the others.
     fn at(seconds: u64) -> Instant {
         static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
         *BEGUN + Duration::from_secs(60 + seconds)

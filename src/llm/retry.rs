@@ -1,8 +1,7 @@
 //! Trying again, within what is left of the deadline.
 //!
-//! A failure that may pass is tried again after a short pause with jitter, or after the time that the endpoint asks
-//! for. A wait that would outlast the deadline is not begun: the failure is reported at once, so that whoever asked
-//! can fall back while there is still time.
+//! A failure that may pass is tried again after a short pause with jitter, or after the time that the endpoint asks for. A wait that would outlast
+//! the deadline is not begun: the failure is reported at once, so that the caller can fall back while there is still time.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -27,7 +26,7 @@ const MAX_PAUSE_BEFORE_OTHERS: Duration = Duration::from_millis(250);
 /// The pause after the first attempt; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(40);
 
-/// How long to insist on one endpoint.
+/// The patience with one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Patience {
     /// As long as the deadline allows: there is no other endpoint.
@@ -88,7 +87,7 @@ where
     }
 }
 
-/// How long to wait before the next attempt; `None` when there is to be none.
+/// Returns the pause before the next attempt; `None` when there is to be none.
 fn pause(failure: &Failure, attempts: u32, left: Duration, patience: Patience) -> Option<Duration> {
     let (asked, most) = match failure.retry() {
         Again::Never => return None,
@@ -115,7 +114,7 @@ fn jitter() -> f64 {
     0.5 + f64::from((high >> 48) as u16) / f64::from(u16::MAX) / 2.0
 }
 
-/// What `Retry-After` asks for: seconds, or a date (RFC 9110 section 10.2.3).
+/// Returns the time that `Retry-After` asks for: seconds, or a date (RFC 9110 section 10.2.3).
 pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get(RETRY_AFTER)?.to_str().ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {

@@ -1,4 +1,4 @@
-//! How to reach a model, checked once, before the first call.
+//! The settings of a model, checked once, before the first call.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use super::pace::Rates;
 use super::usage::Price;
 
-/// How to reach a model and how to ask it.
+/// The settings of a model: its endpoint, and the parameters of its requests.
 ///
 /// Nothing is read from the environment, except the proxy variables that every HTTP client honours.
 #[derive(Clone, Debug)]
@@ -18,7 +18,7 @@ pub struct Settings {
     /// The base of an OpenAI-compatible endpoint, up to and without `/chat/completions`. A query is kept
     /// (`?api-version=…`).
     pub base_url: String,
-    /// How URLs and keys are put together.
+    /// The form of URLs and keys.
     pub api: Api,
     /// The model's name at the endpoint.
     pub model: String,
@@ -30,17 +30,17 @@ pub struct Settings {
     pub max_output_tokens: u32,
     /// 0 to 2; 0 for judging.
     pub temperature: f32,
-    /// How the reply is held to a schema.
+    /// The format that the reply is held to.
     pub structured_output: StructuredOutput,
     /// Further headers, by name. They win over the header of the key.
     pub headers: BTreeMap<String, SecretString>,
-    /// What tokens cost.
+    /// The price of tokens.
     pub price: Price,
-    /// How fast it may be asked.
+    /// The highest pace of its calls.
     pub rates: Rates,
     /// A certificate (PEM) of an authority that is trusted besides those of the system.
     pub ca: Option<Vec<u8>>,
-    /// How to get there.
+    /// The way to the endpoint.
     pub proxy: Proxy,
 }
 
@@ -67,7 +67,7 @@ impl Settings {
     }
 }
 
-/// How URLs and keys are put together.
+/// The form of URLs and keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Api {
     /// `{base_url}/chat/completions`, and `Authorization: Bearer KEY`.
@@ -80,10 +80,10 @@ pub enum Api {
     },
 }
 
-/// How to get to an endpoint.
+/// The way to an endpoint.
 #[derive(Clone, Debug, Default)]
 pub enum Proxy {
-    /// As the proxy variables of the environment say.
+    /// By the proxy variables of the environment.
     #[default]
     Environment,
     /// Directly.
@@ -92,7 +92,7 @@ pub enum Proxy {
     Through(SecretString),
 }
 
-/// How a reply is held to a schema.
+/// The format that a reply is held to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StructuredOutput {
     /// The strictest way that the endpoint takes: found out with the first call, then remembered.
@@ -131,7 +131,7 @@ impl StructuredOutput {
     }
 }
 
-/// Why settings cannot be used: the key, what was expected, what was found.
+/// The reason why settings cannot be used: the key, what was expected, what was found.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct SettingsError(pub(super) String);

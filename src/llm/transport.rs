@@ -129,7 +129,7 @@ async fn whole(response: Response) -> Result<Response, Failure> {
     Ok(http::Response::new(body).into())
 }
 
-/// Whether an object of a completion has a member twice.
+/// Returns `true` if an object of a completion has a member twice.
 fn repeats_members(body: &[u8]) -> bool {
     fn repeats(value: &JsonValue<'_>) -> bool {
         match value {
@@ -148,7 +148,7 @@ fn repeats_members(body: &[u8]) -> bool {
     JsonValue::parse(body, true).is_ok_and(|value| repeats(&value))
 }
 
-/// How an event stream begins.
+/// The beginnings of an event stream.
 const EVENTS: &[&[u8]] = &[b"data:", b"event:", b"id:", b"retry:", b": "];
 
 fn is_event_stream(headers: &HeaderMap) -> bool {
@@ -160,7 +160,7 @@ fn is_event_stream(headers: &HeaderMap) -> bool {
 
 const EVENT_STREAM: &[u8] = b"text/event-stream";
 
-/// What an error response means. Its body is looked at where it tells more than the status.
+/// Returns the failure that an error response means. Its body is looked at if it tells more than the status.
 async fn refused(status: StatusCode, response: Response) -> Failure {
     let retry_after = retry_after(response.headers());
     let code = status.as_u16();
@@ -172,8 +172,8 @@ async fn refused(status: StatusCode, response: Response) -> Failure {
     }
     let body = read(response, MAX_ERROR_BYTES).await.unwrap_or_default();
     let json = serde_json::from_slice::<serde_json::Value>(&body).ok();
-    // What is about the conversation comes first, whatever the status: whoever wrote a content can bring it about. So does
-    // an answer under an error's status: a model has spoken.
+    // An error about the conversation comes first, whatever the status: the author of a content can bring it about. So does an answer under an
+    // error's status: a model has spoken.
     match &json {
         Some(said) if speaks_of_content(said) => return Failure::ContentFilter,
         Some(said) if said.get("choices").is_some() => return Failure::Malformed,

@@ -1,6 +1,6 @@
-//! What a call cost: tokens, and their price.
+//! The usage of a call: tokens, and their cost.
 //!
-//! Endpoints that do not say what they counted are estimated, and the estimate says that it is one.
+//! The usage of endpoints that report no count is estimated, and marked as an estimate.
 
 use std::iter::Sum;
 use std::ops::Add;
@@ -15,21 +15,21 @@ pub struct Usage {
     pub prompt_tokens: u64,
     /// Tokens of the reply.
     pub completion_tokens: u64,
-    /// Who counted them.
+    /// The source of the count.
     pub counted: Counted,
 }
 
-/// Who counted tokens.
+/// The source of a count of tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     /// The endpoint.
     ByEndpoint,
-    /// Nobody: it is an estimate from the length of the texts.
+    /// No source: it is an estimate from the length of the texts.
     Estimated,
 }
 
 impl Usage {
-    /// The endpoint's count; `None` where it cannot be one.
+    /// Returns the endpoint's count; `None` if it is impossible.
     pub(super) fn reported(prompt_tokens: u64, completion_tokens: u64) -> Option<Self> {
         let plausible = (1..=MAX_TOKENS).contains(&prompt_tokens) && completion_tokens <= MAX_TOKENS;
         plausible.then_some(Self {
@@ -70,7 +70,7 @@ impl Add for Usage {
     }
 }
 
-/// Roughly how many tokens a text takes: four bytes of ASCII a token, one and a half other characters a token.
+/// Estimates the tokens of a text: four bytes of ASCII a token, one and a half other characters a token.
 pub fn estimate_tokens(text: &str) -> u64 {
     // Every character that is not ASCII has exactly one leading byte.
     let (mut ascii, mut other) = (0u64, 0u64);
@@ -82,7 +82,7 @@ pub fn estimate_tokens(text: &str) -> u64 {
     ascii.div_ceil(4) + (other * 2).div_ceil(3)
 }
 
-/// What a million tokens cost, in whatever unit the operator counts: a currency, credits, seconds of a machine.
+/// The price of a million tokens, in any unit the operator counts: a currency, credits, seconds of a machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Price {
     /// Of the prompt.
@@ -92,7 +92,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// What this usage costs.
+    /// Returns the cost of this usage.
     pub fn of(&self, usage: &Usage) -> Cost {
         // A price per million tokens is a price per token in millionths.
         let micros =
