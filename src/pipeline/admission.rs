@@ -1,4 +1,4 @@
-//! Admit: whose step it is, and whether it is within its limits.
+//! Admit: finds the organisation of a caller, and checks its limits.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -8,17 +8,17 @@ use super::{Guardian, Organisation, Purpose};
 use crate::model::{Caller, Enforcement, Step};
 use crate::policy::Policy;
 
-/// What holds for a caller where no entry of the policy says otherwise.
+/// The enforcement for a caller if no entry of the policy says otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Level {
-    /// As it is configured.
+    /// The configured one.
     Configured(Enforcement),
-    /// Verdicts are asked for and enforced by nobody, or measured: they are told as if they were enforced.
+    /// Verdicts are only asked for, not enforced, or measured: they are told as if they were enforced.
     Plain,
 }
 
 impl Level {
-    /// What counts, where an entry of the policy says this, or nothing.
+    /// Returns the enforcement that counts, given the policy's entry, or none.
     pub(super) fn or(self, policy: Option<Enforcement>) -> Enforcement {
         match self {
             Level::Configured(enforcement) => policy.unwrap_or(enforcement),
@@ -27,7 +27,7 @@ impl Level {
     }
 }
 
-/// Proof that a caller was admitted, with its organisation as it stood then. Only [`Guardian::admit`] makes one.
+/// Proof that a caller was admitted, with its organisation as it was then. Only [`Guardian::admit`] makes one.
 #[derive(Clone, Debug)]
 pub struct Admitted {
     pub(super) caller: Caller,
@@ -36,7 +36,7 @@ pub struct Admitted {
     pub(super) claim: Claim,
 }
 
-/// Of which organisation a step says that it is.
+/// The organisation that a step claims to be of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
     /// That of its credential, or none.
@@ -56,7 +56,7 @@ impl Admitted {
         self.organisation.policy.of(step, &self.caller)
     }
 
-    /// The same with the organisation as it stands for this step: under the policy of its team and its agent.
+    /// Returns the same with the organisation as it is for this step: under the policy of its team and its agent.
     pub(super) fn under(&self, step: &Step) -> Cow<'_, Self> {
         let policy = self.organisation.policy.of(step, &self.caller);
         if Arc::ptr_eq(policy, &self.organisation.policy) {
@@ -72,7 +72,7 @@ impl Admitted {
         })
     }
 
-    /// The same by a gateway with a mode of its own.
+    /// Returns the same by a gateway with a mode of its own.
     #[must_use]
     pub fn by_gateway(mut self, mode: Option<Enforcement>) -> Self {
         if let (Level::Configured(_), Some(mode)) = (self.level, mode) {
@@ -81,13 +81,13 @@ impl Admitted {
         self
     }
 
-    /// The same for a step with this claim.
+    /// Returns the same for a step with this claim.
     #[must_use]
     pub fn claiming(self, claim: Claim) -> Self {
         Self { claim, ..self }
     }
 
-    /// The same where nobody enforces the verdict: it is told as if it were enforced.
+    /// Returns the same for a verdict that is not enforced: it is told as if it were.
     #[must_use]
     pub fn only_asked(self) -> Self {
         Self {
@@ -97,7 +97,7 @@ impl Admitted {
     }
 }
 
-/// Why a step was not admitted.
+/// The reason why a step was not admitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// The credential belongs to an organisation that is not served (any more).
@@ -109,7 +109,7 @@ pub enum Refused {
     /// The caller has used up its steps.
     #[error("the rate limit of this credential is reached")]
     LimitReached {
-        /// When it is worth trying again.
+        /// The time after which it is worth trying again.
         retry_after: Duration,
     },
 }

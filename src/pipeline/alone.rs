@@ -1,4 +1,4 @@
-//! Alone: what the guardian decides about a step without a model, and the suspicion that a model is told of where it denies.
+//! Alone: the guardian's decision about a step without a model, and the suspicion that a model is told of if it denies.
 
 use super::draft::{Draft, message};
 use super::local_opinion::LocalOpinion;
@@ -8,7 +8,7 @@ use crate::judge::{Assessment, local};
 use crate::model::{Decision, Finding, Source, Step, Suspicion, Treatment};
 use crate::policy::{LocalJudgeRules, Policy};
 
-/// What is decided where no model can be asked.
+/// The decision if no model can be asked.
 pub(super) struct Alone {
     pub(super) draft: Draft,
     /// For a denial: the finding that a model has to answer before it lets the step happen.
@@ -16,7 +16,7 @@ pub(super) struct Alone {
 }
 
 impl Alone {
-    /// A denial for what a rule suspects, for evidence that adds up, or by the trained scorer; else what lets the step happen.
+    /// Decides: a denial for what a rule suspects, for evidence that adds up, or by the trained scorer; else the step happens.
     pub(super) fn of(cleared: &Cleared, policy: &Policy) -> Self {
         let rules = &policy.local_judge;
         if let Some(alone) = Self::of_suspects(cleared) {
@@ -69,13 +69,13 @@ impl Alone {
     }
 }
 
-/// What the local judge makes of a step, given what a model would be told of.
+/// Assesses a step by the local judge, given the evidence for a model.
 pub(super) fn local_assessment(step: &Step, evidence: &[Finding], rules: &LocalJudgeRules) -> Assessment {
     let evidence: Vec<_> = evidence.iter().map(|finding| (finding, Treatment::Evidence)).collect();
     local::assess(step, &evidence, rules)
 }
 
-/// A draft of what the local judge assessed: it has no words of its own for the agent.
+/// Makes a draft of the local judge's assessment: it has no words of its own for the agent.
 fn local_draft(assessment: Assessment, source: Source, cleared: &Cleared) -> Draft {
     let mut draft = Draft::of_assessment(assessment, source, None);
     draft.message = message(draft.decision, cleared.step.method, &draft.reason_codes);

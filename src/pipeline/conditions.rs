@@ -1,4 +1,4 @@
-//! Conditions: tells the conditions of a policy what is known of a step. Each that holds is a finding of its own.
+//! Conditions: evaluates the conditions of a policy on a step. Each that holds is a finding of its own.
 
 use super::examiner::Examiner;
 use super::screen::Screened;
@@ -8,7 +8,7 @@ use crate::session::SessionSnapshot;
 use crate::tools;
 
 impl Examiner {
-    /// Adds what conditions find. They see what rules found and the policy heeds, and no other condition.
+    /// Adds the findings of conditions. They see the findings of rules that the policy heeds, and no other condition.
     pub(super) fn add_conditions(&self, screened: &mut Screened, past: &SessionSnapshot) {
         let policy = self.policy();
         let conditions = &policy.conditions;

@@ -62,8 +62,8 @@ impl Deobfuscate for Deobfuscator<'_> {
 }
 
 impl Deobfuscator<'_> {
-    /// Shows a text whose letters stand apart once more, put together. Rules tell that as evidence; a judge should be able to read
-    /// it, and the scorer is one.
+    /// Shows a text whose letters stand apart once more, put together. Rules report that as evidence; a judge should be able to read it, and the
+    /// scorer is one.
     fn close_gaps(&self, content: &Content, each: &mut Listener<'_>) {
         let Some(finding) = self.gaps.get(&content.id) else {
             return;
@@ -79,7 +79,7 @@ impl Deobfuscator<'_> {
     }
 }
 
-/// A text without the gaps between single letters, and where each of its bytes stood.
+/// Returns a text without the gaps between single letters, and the place of each of its bytes.
 fn closed(text: &str, gap: char) -> (String, Vec<usize>) {
     let mut closed = String::with_capacity(text.len() / 2);
     let mut places = Vec::with_capacity(text.len() / 2);
@@ -99,7 +99,7 @@ fn closed(text: &str, gap: char) -> (String, Vec<usize>) {
     (closed, places)
 }
 
-/// Whether a piece begins, or read from its end ends, with one letter alone.
+/// Returns `true` if a piece begins, or read from its end ends, with one letter alone.
 fn is_alone(mut piece: impl Iterator<Item = char>) -> bool {
     piece.next().is_some() && piece.next().is_none_or(|c| !c.is_alphanumeric())
 }

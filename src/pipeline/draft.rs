@@ -1,4 +1,4 @@
-//! A draft: what somebody decided, before it was settled.
+//! A draft: a decision before it is settled.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::model::{
     Verdict,
 };
 
-/// What rules, a judge or the posture decided.
+/// A decision of rules, a judge or the posture.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
     pub(super) decision: Decision,
@@ -70,9 +70,9 @@ impl Draft {
         }
     }
 
-    /// A denial because there was no time to examine the step; or an error, where the posture answers with errors.
+    /// Denies because there was no time to examine the step; or makes an error, if the posture answers with errors.
     ///
-    /// Whoever sends a step chooses how much work it is: so an open posture opens nothing here.
+    /// The sender of a step chooses how much work it is: so an open posture opens nothing here.
     pub(super) fn unexamined(method: Method, posture: Posture, why: &str) -> Self {
         let reasoning = "The step could not be examined within the time that a decision may take.".to_owned();
         let mut draft = Self::of_rules(Decision::Deny, method, vec![ReasonCode::Oversized], reasoning);
@@ -86,21 +86,21 @@ impl Draft {
         draft
     }
 
-    /// A denial because the policy lets nothing act in a session whose beginning is not known.
+    /// Denies because the policy lets nothing act in a session whose beginning is not known.
     pub(super) fn session_incomplete(method: Method) -> Self {
         let reasoning = "The beginning of the session is not known, and the policy lets nothing act in such a session.";
         let codes = vec![ReasonCode::ApprovalRequired];
         Self::of_rules(Decision::Deny, method, codes, reasoning.to_owned())
     }
 
-    /// A denial because the step says that it is of another organisation than its credential.
+    /// Denies because the step says that it is of another organisation than its credential.
     pub(super) fn claims_another(method: Method) -> Self {
         let reasoning = "The step names another organisation that is served here than the one of its credential.";
         let codes = vec![ReasonCode::PolicyViolation];
         Self::of_rules(Decision::Deny, method, codes, reasoning.to_owned())
     }
 
-    /// The same draft, turned into a denial because a modification could not be made.
+    /// Turns the draft into a denial because a modification could not be made.
     pub(super) fn refuse_modification(mut self, method: Method, why: &str) -> Self {
         self.decision = Decision::Deny;
         self.edits.clear();
@@ -146,7 +146,7 @@ impl Draft {
     }
 }
 
-/// One sentence for the agent and its user: what and why, without naming a rule or quoting the step.
+/// Returns one sentence for the agent and its user: the decision and its reason, without naming a rule or quoting the step.
 pub(super) fn message(decision: Decision, method: Method, reasons: &[ReasonCode]) -> String {
     let why = reasons
         .first()

@@ -1,4 +1,4 @@
-//! Egress: whether a step sends data to a third party.
+//! Egress: the test for steps that send data to a third party.
 
 use crate::model::{Content, Finding, Kind, Origin, Step, ToolClass};
 use crate::policy::{DataFlow, Policy};
@@ -7,10 +7,10 @@ use crate::prefilter;
 /// Rules that find the signature of a link, which is a credential for its own host alone.
 const SIGNED_LINKS: [&str; 2] = ["secret.signed_url", "secret.azure_sas_signature"];
 
-/// How a step sends data to a third party.
+/// The way in which a step sends data to a third party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Egress {
-    /// It does not.
+    /// It sends none.
     None,
     /// It is a message to another agent.
     Message,
@@ -41,7 +41,7 @@ impl Egress {
         }
     }
 
-    /// Whether the data of a finding leaves: a signed link that is sent to its own host does not.
+    /// Returns the flow of a finding's data: a signed link that is sent to its own host does not leave.
     pub(super) fn flow_of(self, finding: &Finding, step: &Step) -> DataFlow {
         let content = finding.content.and_then(|id| step.content(id));
         let stays = match self {
@@ -55,8 +55,8 @@ impl Egress {
         if stays { DataFlow::Internal } else { DataFlow::Outbound }
     }
 
-    /// Whether a call uses a signed link where it belongs: it names no other host and nobody to send it to, and the link is
-    /// not the text of a message.
+    /// Returns `true` if a call uses a signed link where it belongs: it names no other host and no recipient, and the link is not the text of a
+    /// message.
     fn is_for_its_own_host(self, content: &Content, finding: &Finding, step: &Step) -> bool {
         let before = content.text.get(..finding.span.start).unwrap_or_default();
         let Some(host) = before.rfind("://").and_then(|at| host_at(before, at)) else {

@@ -1,4 +1,4 @@
-//! Enforcement: whether a verdict stops its step, or is only observed.
+//! Enforcement: decides whether a verdict stops its step, or is only observed.
 //!
 //! The most specific statement decides: an entry of `[[modes]]` in the policy, then the gateway, then the organisation, then
 //! the whole server. This is the only place where a verdict that stops something is let through.
@@ -18,7 +18,7 @@ impl Examiner {
         screened.set_aside(|finding, step| self.of_rule(finding, step) == Some(Enforcement::Observe));
     }
 
-    /// A verdict as it is answered: where it is observed, the step goes on as it was sent.
+    /// Returns the verdict that is answered: if it is observed, the step goes on as it was sent.
     pub(super) fn enforced(&self, mut verdict: Verdict, screened: &Screened) -> Verdict {
         let step = &screened.step;
         verdict.observed = verdict_of_rules(screened, verdict.decision).map(Box::new);
@@ -32,7 +32,7 @@ impl Examiner {
         self.of_step(verdict, step)
     }
 
-    /// The same for a step of which no finding is known.
+    /// Does the same for a step of which no finding is known.
     pub(super) fn of_step(&self, verdict: Verdict, step: &Step) -> Verdict {
         let said = self.policy().modes.of_step(step, &self.caller);
         match self.level.or(said) {
@@ -46,8 +46,8 @@ impl Examiner {
     }
 }
 
-/// What the findings that were set aside would have led to, where that is stricter than what was decided without them. What a
-/// model would have said to a suspicion is not known: it counts as a denial.
+/// Returns the verdict that the findings set aside would have led to, if that is stricter than the decision without them. A model's answer to a
+/// suspicion is not known: it counts as a denial.
 fn verdict_of_rules(screened: &Screened, decided: Decision) -> Option<Observed> {
     let aside = |decision: Decision| -> Vec<&Finding> {
         let asks = |treatment: &Treatment| match treatment {

@@ -1,7 +1,7 @@
 //! Examine: the CPU-bound part of a decision, as plain functions that run in a slot.
 //!
-//! Before a judge is asked: look the step up in its session, screen it, mask it. Afterwards: settle the judge's answer, and
-//! take out what is withheld. Where no model is asked, both halves are one job.
+//! Before a judge is asked: look the step up in its session, screen it, mask it. Afterwards: settle the judge's answer, and take out what is
+//! withheld. If no model is asked, both halves are one job.
 
 use std::sync::Arc;
 
@@ -24,24 +24,24 @@ use crate::telemetry::spans;
 
 /// An examined step.
 pub(super) enum Examined {
-    /// Nobody has to be asked.
+    /// No judge has to be asked.
     Finished(Box<Finished>),
-    /// A model decides; it is asked this.
+    /// A model decides about this question.
     Open(Box<Open>, Question),
 }
 
-/// What a model is shown of a step.
+/// The view of a step that a model is shown.
 #[derive(Debug)]
 pub struct JudgeView {
     /// The step as masked.
     pub step: Arc<Step>,
-    /// What was seen in it.
+    /// The findings in it.
     pub findings: Vec<Finding>,
-    /// What the policy masks in what surrounds it.
+    /// The texts around it that the policy masks.
     pub withheld: Withheld,
-    /// What the guardian alone would deny it for.
+    /// The suspicion for which the guardian alone would deny it.
     pub suspicion: Option<Suspicion>,
-    /// What happened before.
+    /// The history of its session.
     pub history: History,
 }
 
@@ -65,7 +65,7 @@ impl Open {
 struct Examination {
     screened: Screened,
     recalled: Recalled,
-    /// What went wrong on the way.
+    /// The errors on the way.
     notes: Vec<Diagnostic>,
 }
 
@@ -80,7 +80,7 @@ pub(super) struct Finished {
     pub(super) session: SessionContext,
 }
 
-/// What was recalled of the session of a step.
+/// The session of a step as it was recalled.
 pub(super) enum SessionContext {
     /// The session, with the step looked up in it.
     Recalled(Recalled),
@@ -89,7 +89,7 @@ pub(super) enum SessionContext {
 }
 
 impl SessionContext {
-    /// What was recalled for the step.
+    /// Returns the session as recalled for the step.
     pub(super) fn recalled(self, step: &Step) -> Recalled {
         match self {
             SessionContext::Recalled(recalled) => recalled,
@@ -173,13 +173,13 @@ impl Examiner {
         }
     }
 
-    /// Finishes what a model decided about.
+    /// Finishes a step that a model decided about.
     pub(super) fn close(&self, open: Open, draft: Draft, decision_id: &str) -> Finished {
         self.learn_from(&open, &draft, decision_id);
         self.finish(open.examination, open.cleared, draft)
     }
 
-    /// What a model would be shown of a step. `None` where rules settle it.
+    /// Returns the view of a step that a model would be shown. `None` if rules settle it.
     pub(super) fn shown(&self, step: Arc<Step>, snapshot: Snapshot) -> Option<JudgeView> {
         let recalled = snapshot.seen_by(&step);
         let screened = self.screen(step, recalled.past());
@@ -251,8 +251,8 @@ impl Examiner {
         }
     }
 
-    /// The verdict about a step that could not be examined in time. Whoever sends a step chooses how much work it is, so this
-    /// is a denial, whatever the posture; or an error, where the posture says so.
+    /// Returns the verdict about a step that could not be examined in time. The sender of a step chooses how much work it is, so this is a denial,
+    /// whatever the posture; or an error, if the posture says so.
     pub(super) fn give_up(&self, step: Arc<Step>, snapshot: Snapshot, draft: Draft) -> Finished {
         let mut verdict = self.of_step(draft.into_verdict(None, Vec::new()), &step);
         verdict.policy_version.clone_from(&self.organisation.policy.version);
@@ -267,7 +267,7 @@ impl Examiner {
         }
     }
 
-    /// The verdict about a step that repeats what was decided about before; its record holds nothing of the step.
+    /// Returns the verdict about a step that repeats one that was decided about before; its record holds nothing of the step.
     pub(super) fn repeated(&self, step: &Step) -> (Arc<Clean<Verdict>>, StepLines) {
         let why = "Everything in it was decided about before.".to_owned();
         let mut draft = Draft::of_rules(Decision::Allow, step.method, Vec::new(), why);
@@ -280,7 +280,7 @@ impl Examiner {
         (Arc::new(withheld.clean(verdict)), lines)
     }
 
-    /// What is told where the record of a decision could not be written, and no verdict may leave without one.
+    /// Returns the verdict in place of one whose record could not be written, if no verdict may leave without one.
     pub(super) fn unrecorded(method: Method) -> Arc<Clean<Verdict>> {
         let why = "The record of the decision could not be written.".to_owned();
         let mut draft = Draft::of_rules(Decision::Deny, method, Vec::new(), why);

@@ -25,13 +25,13 @@ pub(super) struct Examiner {
     pub(super) prefilters: Arc<Prefilters>,
     pub(super) organisation: Arc<Organisation>,
     pub(super) caller: Caller,
-    /// What is done with its verdicts.
+    /// The enforcement of its verdicts.
     pub(super) level: Level,
-    /// Of which organisation the step says that it is.
+    /// The organisation that the step claims to be of.
     pub(super) claim: Claim,
-    /// The trained scorer of the local judge, where there is one.
+    /// The trained scorer of the local judge, if there is one.
     pub(super) scorer: Option<Scorer>,
-    /// The learning of the organisation, where it learns.
+    /// The learning of the organisation, if it learns.
     pub(super) learner: Option<Learner>,
     /// Steps that the scorer settled, for choosing those that a judge is asked about all the same.
     pub(super) settled_locally: Arc<AtomicU64>,

@@ -15,19 +15,19 @@ use crate::judge::{Case, Judge, JudgeFailure, Judged};
 use crate::model::{Decision, Diagnostic, History, Judging, Posture, ReasonCode, Source};
 use crate::prompt::RankWindows;
 
-/// What a model is asked about a cleared step.
+/// The question to a model about a cleared step.
 pub(super) struct Question {
-    /// What it is told of the session.
+    /// The history of the session that the model is told.
     pub(super) history: History,
-    /// What equal questions have in common.
+    /// The fingerprint that equal questions share.
     pub(super) fingerprint: Fingerprint,
 }
 
-/// How often a step waits for other steps' calls that run out of time, before it is told of a failure.
+/// The number of times that a step waits for other steps' calls that run out of time, before it is told of a failure.
 const MAX_WAITS: usize = 3;
 
 impl Guardian {
-    /// Asks the cache, then the model. Where neither answers, the posture decides.
+    /// Asks the cache, then the model. If neither answers, the posture decides.
     pub(super) async fn judge(
         &self,
         judge: &Arc<Judge>,
@@ -76,7 +76,7 @@ impl Guardian {
         }
     }
 
-    /// The call of the model, as a task that owns all it needs.
+    /// Makes the call of the model a task that owns all it needs.
     fn ask(
         &self,
         judge: &Arc<Judge>,
@@ -118,7 +118,7 @@ impl Guardian {
         asking.in_current_span()
     }
 
-    /// Nobody could decide: the posture. Even an open one allows nothing that the local judge would deny.
+    /// Decides by the posture, as no judge could. Even an open one allows nothing that the local judge would deny.
     fn fall_back(&self, admitted: &Admitted, cleared: &Cleared, failure: &JudgeFailure) -> Draft {
         let method = cleared.step.method;
         tracing::warn!(organisation = %admitted.organisation.id, %method, failure = failure.code, detail = %failure.detail, "the judge could not decide");
@@ -164,7 +164,7 @@ impl Guardian {
     }
 }
 
-/// How the answer was obtained. Tokens that an earlier step paid for are not counted again.
+/// Describes how the answer was obtained. Tokens that an earlier step paid for are not counted again.
 fn judging(judged: &Judged, served: Served) -> Judging {
     let (tokens, cost_micros) = match served {
         Served::Fresh => (judged.usage.tokens(), judged.cost.micros()),
@@ -185,7 +185,7 @@ fn judging(judged: &Judged, served: Served) -> Judging {
     }
 }
 
-/// The name of the failure where a caller's limit of suspected steps is reached.
+/// The name of the failure if a caller's limit of suspected steps is reached.
 const SUSPECTED_LIMIT: &str = "suspected_limit";
 
 fn too_many_suspected() -> JudgeFailure {

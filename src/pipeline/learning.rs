@@ -1,4 +1,4 @@
-//! Learning: hands a judge's verdict over to be kept, and asks an organisation's own model where the built-in one is unsure.
+//! Learning: hands a judge's verdict over to be kept, and asks an organisation's own model if the built-in one is unsure.
 
 use super::deobfuscate::Deobfuscator;
 use super::draft::Draft;
@@ -12,7 +12,7 @@ use crate::model::{Decision, OpinionUse, ReasonCode, Severity, Source, Stage, St
 /// The longest name of a tool, and the longest list of arguments, that is kept.
 const MAX_NAME: usize = 120;
 
-/// What an organisation's own model makes of a step.
+/// The opinion of an organisation's own model on a step.
 pub(super) struct OwnOpinion {
     pub(super) score: Score,
     pub(super) leaning: ScorerDecision,
@@ -22,9 +22,9 @@ pub(super) struct OwnOpinion {
 }
 
 impl Examiner {
-    /// Asks the organisation's own model, where it has one. `None` where the built-in one's opinion stands.
+    /// Asks the organisation's own model, if it has one. `None` if the built-in one's opinion stands.
     ///
-    /// INVARIANT: what the built-in model suspects, what no scorer may allow stays as it is; what the policy has a threshold for it
+    /// INVARIANT: a step that the built-in model suspects, or that no scorer may allow, stays as it is; a step that the policy has a threshold for it
     /// may hold back, and not settle.
     pub(super) fn own_opinion(
         &self,
@@ -69,7 +69,7 @@ impl Examiner {
         })
     }
 
-    /// Hands over the verdict of the judge on a step, where its organisation learns.
+    /// Hands over the verdict of the judge on a step, if its organisation learns.
     pub(super) fn learn_from(&self, open: &Open, draft: &Draft, decision_id: &str) {
         let Some(Learner { learning, .. }) = &self.learner else {
             return;
@@ -134,7 +134,7 @@ impl Examiner {
         }
     }
 
-    /// Counts a decided step, where its organisation learns.
+    /// Counts a decided step, if its organisation learns.
     pub(super) fn count_for_learning(&self, step: &Step, verdict: &Verdict) {
         let Some(Learner { learning, .. }) = &self.learner else {
             return;
@@ -155,7 +155,7 @@ impl Examiner {
     }
 }
 
-/// Whether rules saw an injection in a step: its author may want the judge's error to be learned.
+/// Returns `true` if rules saw an injection in a step: its author may want the judge's error to be learned.
 fn shows_injection(screened: &Screened) -> bool {
     screened.weighed().iter().any(|finding| {
         let injects = matches!(

@@ -18,7 +18,7 @@ use crate::prefilter::Usual;
 use crate::session::{SessionSnapshot, Snapshot};
 use crate::telemetry::names;
 
-/// Whether a model can be asked besides.
+/// The model that can be asked besides, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beside {
     Model,
@@ -28,7 +28,7 @@ pub(super) enum Beside {
 }
 
 impl Examiner {
-    /// Asks the scorer, where there is one and the organisation wants it.
+    /// Asks the scorer, if there is one and the organisation wants it.
     pub(super) fn local_opinion(
         &self,
         beside: Beside,
@@ -118,7 +118,7 @@ impl Examiner {
         })
     }
 
-    /// What the scorer makes of a step, where there is one and the organisation wants it.
+    /// Returns the score of a step, if there is a scorer and the organisation wants it.
     pub(super) fn score(&self, screened: &Screened, past: &SessionSnapshot) -> Option<Score> {
         let scorer = self.scorer.as_ref()?;
         if self.organisation.local_judge != Mode::On {
@@ -135,7 +135,7 @@ impl Examiner {
         Some(scorer.model.score(scored, &unmask, 0.0, &|_| true))
     }
 
-    /// Whether the scorer suspects a modified step.
+    /// Returns `true` if the scorer suspects a modified step.
     pub(super) fn objects_to_modified(&self, modified: &Screened, past: &SessionSnapshot) -> bool {
         let Some((scorer, score)) = self.scorer.as_ref().zip(self.score(modified, past)) else {
             return false;
@@ -145,13 +145,13 @@ impl Examiner {
         ScorerDecision::of(score.probability, thresholds, head, MayAllow::No) == ScorerDecision::Deny
     }
 
-    /// Whether a judge is asked about a settled step all the same: every so many, as the share says.
+    /// Returns `true` if a judge is asked about a settled step all the same: every so many, by the share.
     fn is_drawn(&self, share: f64) -> bool {
         let before = self.settled_locally.fetch_add(1, Ordering::Relaxed) as f64;
         (before * share).floor() < ((before + 1.0) * share).floor()
     }
 
-    /// What the scorer sees of a step, for training.
+    /// Returns the features of a step that the scorer sees, for training.
     pub(super) fn training_features(
         &self,
         step: Arc<Step>,
@@ -230,8 +230,8 @@ fn opinion(
     }
 }
 
-/// The gravest passage, as a finding that tells a model where to look. Only a model is shown it, and only where the scorer would
-/// deny the step alone: so it ranks before findings that are no more than information, which a long list leaves out.
+/// Returns the gravest passage as a finding that tells a model where to look. It is shown to a model only, and only if the scorer would deny the step
+/// alone: so it ranks before findings that are no more than information, which a long list leaves out.
 fn hint(score: &Score, step: &Step) -> Option<Finding> {
     let told = score.passages.first()?;
     let content = step.content(told.content)?;

@@ -1,4 +1,4 @@
-//! The drafts that follow from the opinion of the trained scorer: what it settles, and what it decides where no model answers.
+//! The drafts that follow from the opinion of the trained scorer: those that settle a step, and those for a step that no model answers.
 
 use super::draft::{Draft, message};
 use super::local_opinion::{HINT, LocalOpinion};
@@ -8,13 +8,13 @@ use crate::model::{Decision, Finding, Kind, OpinionUse, ReasonCode, Severity, So
 use crate::telemetry::names;
 
 impl LocalOpinion {
-    /// The draft that settles the step although a model could be asked: only ever an allow.
+    /// Returns the draft that settles the step although a model could be asked: only ever an allow.
     pub(super) fn settles(&self, cleared: &Cleared) -> Option<Draft> {
         let applied = self.opinion.standing == OpinionUse::Applied;
         (applied && self.leaning == ScorerDecision::Allow).then(|| self.draft(Decision::Allow, cleared))
     }
 
-    /// The draft where no model can be asked, or where none answered.
+    /// Returns the draft if no model can be asked, or if none answered.
     pub(super) fn alone(&self, cleared: &Cleared) -> Option<Draft> {
         match (self.opinion.standing, self.leaning) {
             (OpinionUse::Shadow, _) | (_, ScorerDecision::Unsure) => None,
@@ -35,7 +35,7 @@ impl LocalOpinion {
         }
     }
 
-    /// Counts whether the judge that was asked for comparison agrees.
+    /// Counts agreement or disagreement of the judge that was asked for comparison.
     pub(super) fn compare(&self, decision: Decision) {
         let agrees = match self.leaning {
             ScorerDecision::Unsure => return,
@@ -69,7 +69,7 @@ impl LocalOpinion {
     }
 }
 
-/// Why a step that only a scorer objects to is denied: as the gravest finding says, else by what kind of step it is.
+/// Returns the reason why a step that only a scorer objects to is denied: by the gravest finding, else by the kind of step.
 fn reason(cleared: &Cleared) -> ReasonCode {
     let counts =
         |finding: &&Finding| !matches!(finding.reason, ReasonCode::PersonalData | ReasonCode::InvalidArguments);

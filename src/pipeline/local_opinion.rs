@@ -6,7 +6,7 @@ use crate::model::{Finding, Opinion};
 /// The rule under which a model is told of the passage that the scorer weighs highest.
 pub(super) const HINT: &str = "local.passage";
 
-/// The scorer's probability of harm for a step, and what follows from it.
+/// The scorer's probability of harm for a step, and its consequences.
 pub(super) struct LocalOpinion {
     pub(super) opinion: Opinion,
     pub(super) leaning: ScorerDecision,

@@ -10,17 +10,17 @@ use crate::model::{Decision, Edit, Finding, Origin, ReasonCode, Step, Suspicion,
 use crate::policy::MaskStyle;
 use crate::session::SessionSnapshot;
 
-/// A step that may be shown to a judge: masked where it had to be.
+/// A step that may be shown to a judge: masked as far as it had to be.
 pub(super) struct Cleared {
-    /// The step, without what is masked.
+    /// The step, without the masked text.
     pub(super) step: Arc<Step>,
     /// The edits that masked it, in the coordinates of the step as received.
     pub(super) masks: Vec<Edit>,
-    /// Why it was masked.
+    /// The reasons for the masks.
     pub(super) mask_reasons: Vec<ReasonCode>,
-    /// What was masked where, for the audit record.
+    /// The masked text and its places, for the audit record.
     pub(super) mask_reasoning: String,
-    /// What the policy masks in what surrounds the step: it stays in the step, and is masked in the prompt.
+    /// The texts around the step that the policy masks: they stay in the step, and are masked in the prompt.
     pub(super) hidden: Withheld,
     /// The findings that a judge is shown as evidence.
     pub(super) evidence: Vec<Finding>,
@@ -28,12 +28,12 @@ pub(super) struct Cleared {
     pub(super) suspects: Vec<Finding>,
     /// The finding that a model has to answer before it lets the step happen.
     pub(super) suspicion: Option<Suspicion>,
-    /// The opinion of the local judge's trained scorer, where it was asked.
+    /// The opinion of the local judge's trained scorer, if it was asked.
     pub(super) local_opinion: Option<LocalOpinion>,
 }
 
 impl Cleared {
-    /// What a model is shown: suspects, evidence, and the passage that the trained scorer weighs highest.
+    /// Returns the findings that a model is shown: suspects, evidence, and the passage that the trained scorer weighs highest.
     pub(super) fn shown_evidence(&self) -> Vec<Finding> {
         let hint = self
             .local_opinion
@@ -45,7 +45,7 @@ impl Cleared {
 }
 
 impl Examiner {
-    /// Masks a step; a denial where it has to be masked but cannot be.
+    /// Masks a step; returns a denial if it has to be masked but cannot be.
     pub(super) fn mask(&self, screened: &Screened, past: &SessionSnapshot) -> Result<Cleared, Box<Draft>> {
         let masked: Vec<&Finding> = screened.treated(Treatment::Mask).collect();
         if masked.is_empty() {
@@ -116,7 +116,7 @@ fn edits(findings: &[&Finding], step: &Step, style: &MaskStyle) -> Vec<Edit> {
     edits
 }
 
-/// What stands for the text afterwards: in a part of an argument one plain word, elsewhere as the policy says.
+/// Returns the replacement of the text: in a part of an argument one plain word, elsewhere as the policy says.
 fn replacement(finding: &Finding, step: &Step, style: &MaskStyle) -> String {
     let content = finding.content.and_then(|id| step.content(id));
     let part_of_argument = content

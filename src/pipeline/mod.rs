@@ -2,18 +2,18 @@
 //!
 //! `Guardian::path` is the whole path on one screen; each stage is a file of its own:
 //!
-//! | stage | file | what it makes |
+//! | stage | file | its result |
 //! |---|---|---|
-//! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it stands now, within its limits |
-//! | recall | `recall.rs`, `observe.rs` | what happened in the session before |
-//! | screen | `screen.rs`, `egress.rs` | `Screened`: findings, and what the policy makes of each |
+//! | admit | `admission.rs` | [`Admitted`]: a caller, its organisation as it is now, within its limits |
+//! | recall | `recall.rs`, `observe.rs` | the history of the session |
+//! | screen | `screen.rs`, `egress.rs` | `Screened`: findings, each with its treatment by the policy |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
-//! | local | `local.rs`, `deobfuscate.rs`, `local_opinion.rs`, `local_draft.rs` | a `LocalOpinion`: what the local judge's trained scorer makes of it |
+//! | local | `local.rs`, `deobfuscate.rs`, `local_opinion.rs`, `local_draft.rs` | a `LocalOpinion`: that of the local judge's trained scorer |
 //! | learn | `learning.rs` | a judge's verdict, to be kept; the opinion of the organisation's own model |
-//! | alone | `alone.rs` | the decision without a model; where it denies, the suspicion that a model has to answer |
+//! | alone | `alone.rs` | the decision without a model; if it denies, the suspicion that a model has to answer |
 //! | judge | `judging.rs`, `spend_budget.rs`, `draft.rs`, `windows.rs`, `trust.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
 //! | settle | `settle.rs` | the [`Verdict`]: edits applied, decoded and screened again |
-//! | enforce | `enforcement.rs` | the same; or, where it is only observed, one that lets the step happen and has it as observed |
+//! | enforce | `enforcement.rs` | the same; or, if it is only observed, one that lets the step happen and has it as observed |
 //! | complete | `examine.rs` | a [`Clean`] verdict: without what is withheld; nothing else is recorded or sent |
 //! | remember | `session_update.rs` | the step and its verdict, as part of the session; after the answer |
 //!
@@ -21,8 +21,8 @@
 //! slot (`step_slot.rs`, [`crate::work`]); what waits for a store or a model is async and holds no slot. `status.rs` answers
 //! operators.
 //!
-//! Every front door — the AOS endpoint, the one-shot command, the evaluation — calls the one `decide`. It cannot
-//! fail: what went wrong inside is in the verdict's diagnostics and its source.
+//! Every front door — the AOS endpoint, the one-shot command, the evaluation — calls the one `decide`. It cannot fail: errors inside are in the
+//! verdict's diagnostics and its source.
 
 mod admission;
 mod alone;
@@ -89,23 +89,23 @@ use crate::shared::Link;
 use crate::telemetry::{names, spans};
 use crate::work::{self, Busy, Places, Pool, Reserve, Slot, Weights};
 
-/// How the pipeline behaves.
+/// The settings of the pipeline.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The whole time that one decision may take, judge included.
     pub timeout: Duration,
-    /// What happens when nobody could decide, unless the organisation's policy says otherwise.
+    /// The posture if no decision is possible, unless the organisation's policy says otherwise.
     pub on_failure: Posture,
     /// Steps about which a model is asked at the same time.
     pub judged_at_once: usize,
-    /// What verdicts are for.
+    /// The purpose of verdicts.
     pub purpose: Purpose,
 }
 
-/// What verdicts are for.
+/// The purpose of verdicts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Purpose {
-    /// Steps happen, or do not: where the configuration observes, they happen.
+    /// Steps happen, or do not: if the configuration observes, they happen.
     Guarding,
     /// Verdicts are counted, and nothing happens: the configuration's modes have no effect.
     Measuring,
@@ -122,7 +122,7 @@ impl Default for Settings {
     }
 }
 
-/// What a guardian is made of.
+/// The parts of a guardian.
 pub struct Parts {
     /// The prefilters.
     pub prefilters: Arc<Prefilters>,
@@ -132,19 +132,19 @@ pub struct Parts {
     pub judge: Option<Judge>,
     /// The trained scorer of the local judge; without one, findings alone are weighed.
     pub scorer: Option<Scorer>,
-    /// Where its answers are kept.
+    /// The cache of its answers.
     pub cache: AnswerCache<Judged>,
-    /// What is remembered of sessions; without it, every step is judged by itself.
+    /// The memory of sessions; without it, every step is judged by itself.
     pub sessions: Option<Memory>,
-    /// What is limited.
+    /// The limits.
     pub limits: Arc<dyn RateLimits>,
-    /// The link to state that several nodes share, where there is one.
+    /// The link to state that several nodes share, if there is one.
     pub shared: Option<Link>,
-    /// Where decisions are recorded.
+    /// The audit of decisions.
     pub audit: Audit,
-    /// How much is examined at the same time.
+    /// The bounds of concurrent examinations.
     pub work: work::Settings,
-    /// How it behaves.
+    /// Its settings.
     pub settings: Settings,
 }
 
@@ -170,7 +170,7 @@ pub struct Guardian {
     settings: Settings,
 }
 
-/// How long settling may take beyond the deadline, where the model answered just before it.
+/// The time that settling may take beyond the deadline, if the model answered just before it.
 const SETTLING: Duration = Duration::from_secs(1);
 
 /// A decided step.
@@ -180,9 +180,9 @@ pub struct Decided {
     pub verdict: Arc<Clean<Verdict>>,
     /// The id under which it is recorded.
     pub decision_id: String,
-    /// How long it took.
+    /// The time that it took.
     pub duration: Duration,
-    /// Whether its record was taken. Where no step is taken without one, the verdict is an error if it was not.
+    /// The fate of its record. If no step is taken without one, the verdict is an error if it was not taken.
     pub recorded: Recorded,
 }
 
@@ -217,7 +217,7 @@ impl Guardian {
         }
     }
 
-    /// The same, learning from its judge.
+    /// Returns the same guardian, learning from its judge.
     #[must_use]
     pub fn learning(mut self, learning: Learning) -> Self {
         self.learning = Some(learning);
@@ -249,8 +249,8 @@ impl Guardian {
             .await
     }
 
-    /// Decides by rules alone about a step that carries ids and no words. Its session stays as it was: such steps are asked for again and
-    /// again, and would push out what was said.
+    /// Decides by rules alone about a step that carries ids and no words. Its session stays as it was: such steps are asked for again and again, and
+    /// would push out what was said.
     pub async fn answer_by_rules(&self, admitted: &Admitted, step: Arc<Step>) -> Decided {
         let admitted = &*admitted.under(&step);
         let step_slot = self.step_slot(admitted, &step, None);
@@ -262,7 +262,7 @@ impl Guardian {
         decided
     }
 
-    /// Records a step that repeats what was decided about before, and therefore happens again.
+    /// Records a step that repeats one that was decided about before, and therefore happens again.
     pub async fn record_repeated(&self, admitted: &Admitted, step: &Arc<Step>) -> Recorded {
         let ticket = self.audit.open(&admitted.caller, step);
         let (verdict, lines) = self.examiner(&admitted.under(step)).repeated(step);
@@ -304,7 +304,7 @@ impl Guardian {
         let finished = match (examined, judge) {
             (Ok(Examined::Finished(finished)), _) => Ok(finished),
             (Ok(Examined::Open(open, question)), Some(judge)) => {
-                // On the heap: most steps ask nobody, and need no room for it.
+                // On the heap: most steps ask no judge, and need no room for it.
                 let asking = self.judge(
                     judge,
                     admitted,
@@ -346,13 +346,13 @@ impl Guardian {
         (decided, started.of(finished, admitted, step_slot.size))
     }
 
-    /// Where the jobs of a step run, and until when; `slot` is the one that it has already, if it has one.
+    /// Makes the slot in which the jobs of a step run before the deadline; `slot` is the one that it has already, if it has one.
     fn step_slot<'a>(&'a self, admitted: &'a Admitted, step: &Step, slot: Option<Slot>) -> StepSlot<'a> {
         let deadline = Instant::now() + self.settings.timeout;
         StepSlot::new(&self.pool, &admitted.organisation.id, step, slot, deadline)
     }
 
-    /// A step for which there was no time.
+    /// Finishes a step for which there was no time.
     fn unexamined(&self, examiner: &Examiner, step: Arc<Step>, snapshot: Snapshot, busy: Busy) -> Finished {
         tracing::warn!(organisation = %examiner.organisation.id, method = %step.method, %busy, "a step was not examined in time");
         let posture = examiner.policy().posture.of(step.method, self.settings.on_failure);
@@ -381,7 +381,7 @@ impl Guardian {
         })
     }
 
-    /// What a judge would be shown of a step. `None` where rules settle it and no judge is asked.
+    /// Returns the view of a step that a judge would be shown. `None` if rules settle it and no judge is asked.
     pub async fn shown_to_judge(&self, admitted: &Admitted, step: Arc<Step>) -> Option<JudgeView> {
         let admitted = &*admitted.under(&step);
         let mut step_slot = self.step_slot(admitted, &step, None).handing_over();
@@ -394,7 +394,7 @@ impl Guardian {
             .flatten()
     }
 
-    /// What the local judge's scorer sees of a step, for training. `None` where there was no time.
+    /// Returns the features of a step that the local judge's scorer sees, for training. `None` if there was no time.
     pub async fn training_features(
         &self,
         admitted: &Admitted,
@@ -439,12 +439,12 @@ impl Guardian {
         &self.weights
     }
 
-    /// Whose verdicts are observed, and not enforced: one line for each organisation.
+    /// Returns the organisations whose verdicts are observed, and not enforced: one line for each.
     pub fn observing(&self) -> Arc<Vec<String>> {
         self.observing.load_full()
     }
 
-    /// Where steps happen about which no judge could decide: one line for each organisation whose posture is open.
+    /// Returns the organisations whose posture is open, so that steps happen about which no judge could decide: one line for each.
     pub fn open_postures(&self) -> Arc<Vec<String>> {
         self.open_postures.load_full()
     }
@@ -476,7 +476,7 @@ impl Keep for Judged {
     }
 }
 
-/// Says in the span of a step what became of it.
+/// Records the verdict on a step in its span.
 fn note(span: &tracing::Span, verdict: &Verdict) {
     if span.is_disabled() {
         return;

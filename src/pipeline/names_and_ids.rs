@@ -70,7 +70,7 @@ fn names(step: &Step) -> impl Iterator<Item = &str> {
     step.ties.request.as_deref().into_iter().chain(of_call)
 }
 
-/// Whether a name has a run of letters and digits as credentials do: no word, and no number in hexadecimal.
+/// Returns `true` if a name has a run of letters and digits as credentials do: no word, and no number in hexadecimal.
 fn may_hold_one(name: &str) -> bool {
     name.split(|c: char| !c.is_ascii_alphanumeric()).any(|run| {
         run.len() >= MIN_LEN

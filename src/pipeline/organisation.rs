@@ -10,7 +10,7 @@ use crate::model::{Enforcement, Method, OrganisationId, Posture};
 use crate::policy::Policy;
 use crate::prompt::Prompts;
 
-/// An organisation as it stands at one moment. A reload makes a new one; a step keeps the one it was admitted with.
+/// An organisation as it is at one moment. A reload makes a new one; a step keeps the one it was admitted with.
 #[derive(Clone, Debug)]
 pub struct Organisation {
     /// Its id.
@@ -19,20 +19,20 @@ pub struct Organisation {
     pub policy: Arc<Policy>,
     /// Its prompts.
     pub prompts: Arc<Prompts>,
-    /// What it may use of the judge.
+    /// Its allowance of the judge.
     pub allowance: Allowance,
     /// Its weight where several wait for the same.
     pub weight: NonZeroU32,
-    /// What it makes of the local judge's trained scorer.
+    /// Its mode of the local judge's trained scorer.
     pub local_judge: Mode,
-    /// Whether the guardian learns from its judge for it.
+    /// True if the guardian learns from its judge for it.
     pub learns: bool,
-    /// Whether its verdicts are enforced, where its policy does not say otherwise.
+    /// The enforcement of its verdicts, if its policy does not say otherwise.
     pub enforcement: Enforcement,
 }
 
 impl Organisation {
-    /// Its policy, and the effective policies of its teams and agents, each with whose it is, such as `acme`, team `payments`.
+    /// Returns its policy, and the effective policies of its teams and agents, each with its owner, such as `acme`, team `payments`.
     pub fn policies(&self) -> impl Iterator<Item = (String, &Arc<Policy>)> {
         let of_layers = self.policy.layers.iter();
         std::iter::once((format!("`{}`", self.id), &self.policy))
@@ -69,7 +69,7 @@ impl Organisations {
         self.by_id.insert(organisation.id.clone(), Arc::new(organisation));
     }
 
-    /// Where steps happen about which no judge could decide. Of many organisations the first ones are named.
+    /// Describes where the posture is open, so that steps happen about which no judge could decide. Of many organisations the first ones are named.
     pub fn open_postures(&self, fallback: Posture) -> Vec<String> {
         let policies = self.by_id.values().flat_map(|organisation| organisation.policies());
         let open = policies.filter_map(|(whose, policy)| {
@@ -91,7 +91,7 @@ impl Organisations {
         named_first(open)
     }
 
-    /// Whose verdicts are observed, and not enforced. Of many organisations the first ones are named.
+    /// Describes the organisations whose verdicts are observed, and not enforced. Of many the first ones are named.
     pub fn observing(&self) -> Vec<String> {
         let policies = self.by_id.values().flat_map(|organisation| {
             let enforcement = organisation.enforcement;

@@ -1,11 +1,11 @@
-//! Recall: looks up what happened in the session of a step.
+//! Recall: looks up the session of a step.
 
 use super::step_slot::StepSlot;
 use super::{Admitted, Guardian};
 use crate::model::{Caller, Diagnostic, Step};
 use crate::session::{Authentication, Keys, SessionKey, Snapshot, StoreFailure};
 
-/// Steps of one line are decided one after the other, each in the light of those before it: they belong to one session.
+/// The line of a step. Steps of one line are decided one after the other, each in the light of those before it: they belong to one session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Line(SessionKey);
 
@@ -24,8 +24,8 @@ impl Guardian {
         Some(self.sessions.as_ref()?.keys(caller, standing, step))
     }
 
-    /// What happened before a step, once all earlier updates of its session have ended. Where the store does not answer in
-    /// time, the step is judged by itself, and the verdict says so.
+    /// Returns the session before a step, once all earlier updates of it have ended. If the store does not answer in time, the step is judged by
+    /// itself, and the verdict says so.
     pub(super) async fn recall(
         &self,
         admitted: &Admitted,

@@ -1,4 +1,4 @@
-//! Screen: prefilters on every content, and what the organisation's policy makes of what they saw.
+//! Screen: prefilters on every content, and the treatment of their findings by the organisation's policy.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,13 +21,13 @@ use crate::telemetry;
 pub(super) struct Screened {
     pub(super) step: Arc<Step>,
     screening: Screening,
-    /// What the policy makes of each finding.
+    /// The treatment of each finding by the policy.
     said: Vec<Treatment>,
-    /// What decides: the same, but for findings of observed rules.
+    /// The treatments that decide: the same, but for findings of observed rules.
     treatments: Vec<Treatment>,
-    /// What the policy masks in what surrounds the step, and credentials in names: it goes on as it is, but no judge is shown it.
+    /// The texts around the step that the policy masks: they go on as they are, but no judge is shown them.
     hidden: Withheld,
-    /// Credentials in names and ids, where no rule for contents sees them.
+    /// Credentials in names and ids that no rule for contents sees.
     in_names: Vec<String>,
 }
 
@@ -76,7 +76,7 @@ impl Screened {
         }
     }
 
-    /// What the policy masks in what surrounds the step.
+    /// Returns the texts around the step that the policy masks.
     pub(super) fn hidden(&self) -> Withheld {
         self.hidden.clone()
     }
@@ -89,7 +89,7 @@ impl Screened {
         self.step.method
     }
 
-    /// Sets these findings aside: they are told, and decide nothing.
+    /// Sets these findings aside: they are reported, and decide nothing.
     pub(super) fn set_aside(&mut self, is_observed: impl Fn(&Finding, &Step) -> bool) {
         for (finding, treatment) in self.screening.findings.iter().zip(&mut self.treatments) {
             if is_observed(finding, &self.step) {
@@ -98,7 +98,7 @@ impl Screened {
         }
     }
 
-    /// The findings that were set aside, with what the policy makes of them.
+    /// Returns the findings that were set aside, with their treatment by the policy.
     pub(super) fn aside(&self) -> impl Iterator<Item = (&Finding, Treatment)> {
         let said = self.said.iter().zip(&self.treatments);
         let pairs = self.screening.findings.iter().zip(said);
@@ -107,7 +107,7 @@ impl Screened {
             .map(|(finding, (said, _))| (finding, *said))
     }
 
-    /// Adds findings that say themselves what is made of them.
+    /// Adds findings that carry their own treatment.
     pub(super) fn add(&mut self, findings: Vec<Finding>) {
         let treatments = findings.iter().map(|finding| finding.suggested);
         self.said.extend(treatments.clone());
@@ -131,7 +131,7 @@ impl Screened {
             .map(|(finding, _)| finding)
     }
 
-    /// The decision, where rules alone settle it for certain: any denial; or what is named as harmless, with nothing to weigh against it.
+    /// Returns the decision, if rules alone settle it for certain: any denial; or a step that is named as harmless, with nothing to weigh against it.
     pub(super) fn settled(&self, policy: &Policy) -> Option<Draft> {
         let denying: Vec<&Finding> = self.treated(Treatment::Deny).collect();
         if !denying.is_empty() {
@@ -162,7 +162,7 @@ impl Screened {
         Some(Draft::of_rules(Decision::Allow, self.method(), Vec::new(), reasoning))
     }
 
-    /// What must not be repeated by whoever tells of this step.
+    /// Returns the texts that must not be repeated in any account of this step.
     pub(super) fn withheld(&self) -> Withheld {
         Withheld::of(
             &self.step,
@@ -171,7 +171,7 @@ impl Screened {
         )
     }
 
-    /// What was seen and not set aside.
+    /// Returns the findings that were not set aside.
     pub(super) fn weighed(&self) -> Cow<'_, [Finding]> {
         let findings = &self.screening.findings;
         if self.said == self.treatments {
@@ -186,17 +186,17 @@ impl Screened {
         )
     }
 
-    /// What was seen, and what was looked at.
+    /// Returns the findings and the coverage.
     pub(super) fn screening(&self) -> &Screening {
         &self.screening
     }
 
-    /// What was seen.
+    /// Returns the findings.
     pub(super) fn into_findings(self) -> Vec<Finding> {
         self.screening.findings
     }
 
-    /// Adds what screening knows to a verdict: findings, coverage, versions.
+    /// Adds the results of screening to a verdict: findings, coverage, versions.
     pub(super) fn complete(self, mut verdict: Verdict, organisation: &Organisation) -> Verdict {
         for (finding, treatment) in self.screening.findings.iter().zip(&self.treatments) {
             let family = finding.rule.split('.').next().unwrap_or_default().to_owned();
@@ -261,7 +261,7 @@ pub(super) fn reasons(findings: &[&Finding]) -> Vec<ReasonCode> {
 /// Findings that are spelled out in a reasoning; of more, only the number is told.
 const SPELLED_OUT: usize = 5;
 
-/// What was seen where, for the audit record.
+/// Describes the findings and their places, for the audit record.
 pub(super) fn explain(findings: &[&Finding], verb: &str) -> String {
     let mut lines: Vec<String> = findings
         .iter()

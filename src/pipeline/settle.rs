@@ -69,12 +69,12 @@ impl Examiner {
     }
 }
 
-/// Whether one of the findings is of the same rule.
+/// Returns `true` if one of the findings is of the same rule.
 fn names(findings: &[Finding], new: &Finding) -> bool {
     findings.iter().any(|finding| finding.rule == new.rule)
 }
 
-/// Whoever decided allows the step as it was masked.
+/// Allows the step as it was masked, as the draft decided.
 fn as_masked(mut draft: Draft, cleared: Cleared) -> Verdict {
     draft.decision = Decision::Modify;
     for reason in cleared.mask_reasons {

@@ -13,7 +13,7 @@ use crate::limit::{self, Limit, LimitReached, RateLimits, Use};
 pub(super) struct CallerBudget {
     limits: Arc<dyn RateLimits>,
     admitted: Admitted,
-    /// Until when a call may wait for the rate limit to leave room.
+    /// The time until which a call may wait for the rate limit to leave room.
     wait_until: Instant,
 }
 

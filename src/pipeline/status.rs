@@ -1,4 +1,4 @@
-//! Status: what operators ask of a guardian at work, and the writing that they wait for.
+//! Status: the questions of operators to a guardian at work, and the writing that they wait for.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,27 +10,27 @@ use crate::llm::BreakerState;
 use crate::model::OrganisationId;
 
 impl Guardian {
-    /// Writes down that something else came into force.
+    /// Records a change of what is in force.
     pub fn record_change(&self, change: &Change) {
         self.audit.note(change);
     }
 
-    /// Whether steps of this organisation are taken.
+    /// Returns `true` if steps of this organisation are taken.
     pub fn serves(&self, organisation: &OrganisationId) -> bool {
         self.organisations.load().get(organisation).is_some()
     }
 
-    /// The judge, where a model judges.
+    /// Returns the judge, if a model judges.
     pub fn model_judge(&self) -> Option<&Arc<Judge>> {
         self.judge.as_ref()
     }
 
-    /// Whether a model judges, rather than rules alone.
+    /// Returns `true` if a model judges, rather than rules alone.
     pub fn has_judge(&self) -> bool {
         self.judge.is_some()
     }
 
-    /// The endpoints that are left alone at the moment, and whether one is being probed: `spare: open`.
+    /// Returns the endpoints that are left alone at the moment, with the state of their breakers: `spare: open`.
     pub fn resting_endpoints(&self) -> Vec<String> {
         let chains = self
             .judge
@@ -48,7 +48,7 @@ impl Guardian {
         self.shared.as_ref()
     }
 
-    /// How it stands with shared state; `None` where none is configured.
+    /// Returns the state of the link to shared state; `None` if none is configured.
     pub fn shared_state(&self) -> Option<LinkState> {
         self.shared.as_ref().map(|link| link.standing().borrow().clone())
     }
@@ -61,7 +61,7 @@ impl Guardian {
         }
     }
 
-    /// The same, whose audit records are shown to this watcher as well.
+    /// Returns the same guardian, whose audit records are shown to this watcher as well.
     #[must_use]
     pub fn watched_by(mut self, watcher: Arc<Watcher>) -> Self {
         self.audit = self.audit.watched_by(watcher);
@@ -73,7 +73,7 @@ impl Guardian {
         self.audit.reopen();
     }
 
-    /// Whether no step is admitted because audit records cannot be written.
+    /// Returns `true` if no step is admitted because audit records cannot be written.
     pub fn is_unrecorded(&self) -> bool {
         self.audit.refuses()
     }

@@ -8,18 +8,18 @@ use tokio::time::Instant;
 use crate::model::{OrganisationId, Step};
 use crate::work::{Busy, Pool, Size, Slot};
 
-/// The slot of one step, and what it takes to get another one.
+/// The slot of one step, and the means to get another one.
 pub(super) struct StepSlot<'g> {
     pool: &'g Arc<Pool>,
     organisation: &'g OrganisationId,
     pub(super) size: Size,
     slot: Option<Slot>,
-    /// When the step has to be decided.
+    /// The time by which the step has to be decided.
     pub(super) deadline: Instant,
 }
 
 impl<'g> StepSlot<'g> {
-    /// For a step, with the slot that it has already, if it has one.
+    /// Prepares the slot of a step, with the slot that it has already, if it has one.
     pub(super) fn new(
         pool: &'g Arc<Pool>,
         organisation: &'g OrganisationId,
@@ -36,7 +36,7 @@ impl<'g> StepSlot<'g> {
         }
     }
 
-    /// The same, with jobs that run on other threads also where the step is tiny.
+    /// Returns the same, with jobs that run on other threads also if the step is tiny.
     pub(super) fn handing_over(mut self) -> Self {
         self.size = self.size.handed_over();
         self

@@ -1,4 +1,4 @@
-//! Trust: whether the judge is believed, by its answers about steps whose right answer is known.
+//! Trust: the trust in the judge, by its answers about steps whose right answer is known.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use super::Guardian;
 use crate::judge::Judged;
 use crate::model::Decision;
 
-/// How the judge answered about known steps lately.
+/// The recent answers of the judge about known steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JudgeCheck {
     /// Right answers.
     pub right: usize,
     /// Answers.
     pub asked: usize,
-    /// What follows.
+    /// The trust that follows.
     pub trust: Trust,
 }
 
-/// Whether the judge is believed.
+/// The trust in the judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trust {
-    /// It is.
+    /// Its answers count.
     Full,
     /// It answers wrongly too often; its answers count all the same.
     Doubted,
@@ -29,17 +29,17 @@ pub enum Trust {
 }
 
 impl Guardian {
-    /// How the judge answered about known steps lately; `None` before it was asked.
+    /// Returns the recent answers of the judge about known steps; `None` before it was asked.
     pub fn judge_check(&self) -> Option<JudgeCheck> {
         self.judge_check.load().as_deref().copied()
     }
 
-    /// Takes note of how the judge answered about known steps.
+    /// Takes note of the answers of the judge about known steps.
     pub fn set_judge_check(&self, check: JudgeCheck) {
         self.judge_check.store(Some(Arc::new(check)));
     }
 
-    /// Whether an answer is none, because the judge is not believed. A denial is taken from anybody.
+    /// Returns `true` if an answer is discarded because the judge is not trusted. A denial is always taken.
     pub(super) fn distrusts(&self, judged: &Judged) -> bool {
         judged.assessment.decision != Decision::Deny
             && self.judge_check().is_some_and(|check| check.trust == Trust::Withdrawn)

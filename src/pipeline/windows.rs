@@ -8,19 +8,18 @@ use crate::prompt::{Cues, RankWindows};
 
 use super::Organisation;
 
-/// Ranks windows by what the scorer makes of their words, and by the cues that anybody can count: neither hides what the
-/// other sees.
+/// Ranks windows by the scorer's opinion of their words, and by the cues that any ranking can count: neither hides what the other sees.
 #[derive(Clone, Debug)]
 pub(super) struct ByScorer(Arc<Model>);
 
 impl ByScorer {
-    /// Where there is a scorer, and the organisation wants it.
+    /// Returns a ranking, if there is a scorer, and the organisation wants it.
     pub(super) fn of(scorer: Option<&Scorer>, organisation: &Organisation) -> Option<Self> {
         let wanted = organisation.local_judge != Mode::Off;
         scorer.filter(|_| wanted).map(|scorer| Self(Arc::clone(&scorer.model)))
     }
 
-    /// What changes what is shown.
+    /// Returns the version of everything that changes the ranking.
     pub(super) fn version(&self) -> &str {
         self.0.version()
     }
