@@ -9,7 +9,7 @@
 //! ```
 //!
 //! - The whole past of a session is written, and only the latest one: a session of which ten steps came while one was being written is written once
-//! more. None of this is done on a thread that answers steps.
+//!   more. None of this is done on a thread that answers steps.
 //! - A process that is killed loses what was waiting: a few milliseconds. A process that ends writes it. The database itself
 //!   is never left half-written (SQLite with a write-ahead log).
 //! - Bounds: bytes over all and for each organisation, time since the last step. What makes room is told when it is asked for.

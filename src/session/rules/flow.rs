@@ -7,7 +7,7 @@ use crate::model::{Finding, Kind, Origin, ToolClass};
 use crate::session::lexicon::{names_one_of, words};
 use crate::session::taint::{Provenance, TaintHit, TaintKind, UserRelation, ValueKind};
 
-/// The answer whether private data leaves for a place that another text named.
+/// The result of the search for private data that leaves for a place that another text named.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Exfiltrates {
     Yes,

@@ -19,7 +19,7 @@ const MAX_PHRASES: usize = 64;
 const MAX_CARRIER: usize = 2_000;
 const MAX_CARRIED: usize = 300;
 
-/// The answer whether a call follows an instruction of a text without authority.
+/// The result of the test whether a call follows an instruction of a text without authority.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Follows {
     Yes,
