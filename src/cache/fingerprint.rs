@@ -1,20 +1,19 @@
 //! The fingerprint: everything that a judge would see, in 256 bits.
 //!
-//! It is made of the same values as a prompt: the step, its findings, the suspicion, the history, and the scope that names policy,
-//! templates and judge. Every struct is taken apart field by field, without `..`: a new field does not compile before
-//! somebody has decided whether a judge is shown it. What a judge is never shown is bound to `_` here, with the reason.
+//! It is made of the same values as a prompt: the step, its findings, the suspicion, the history, and the scope that names policy, templates and
+//! judge. Every struct is taken apart field by field, without `..`: a new field does not compile before it is decided whether a judge is shown it.
+//! Fields that a judge is never shown are bound to `_` here, with the reason.
 //!
-//! Every part goes in with its length before it, so that no two different lists of parts read the same. Texts go in
-//! as they are: not normalised, not canonicalised. Left out are request ids, timestamps, turn and step ids, unless a finding
-//! points at them. Of a session everything goes in that a judge can be shown: requests, earlier steps, what became of
-//! them; no times.
+//! Every part goes in with its length before it, so that no two different lists of parts read the same. Texts go in as they are: not normalised, not
+//! canonicalised. Left out are request ids, timestamps, turn and step ids, unless a finding points at them. Of a session everything goes in that a
+//! judge can be shown: requests, earlier steps, their outcomes; no times.
 
 use crate::model::{
     Agent, Argument, ArgumentDefinition, Content, Data, Earlier, EarlierText, Excerpt, Fact, Finding, FirstRead, Form,
     History, Noted, OrganisationId, Origin, Place, Reappears, Request, Step, Suspicion, Tool, ToolCall,
 };
 
-/// What surrounds a judgement: two equal steps in different scopes have different fingerprints.
+/// The surroundings of a judgement: two equal steps in different scopes have different fingerprints.
 #[derive(Clone, Copy, Debug)]
 pub struct Scope<'a> {
     /// The organisation.
@@ -23,7 +22,7 @@ pub struct Scope<'a> {
     pub policy_version: &'a str,
     /// The version of its prompts.
     pub prompt_version: &'a str,
-    /// The judge: model and whatever else changes its answers.
+    /// The judge: model and everything else that changes its answers.
     pub judge: &'a str,
 }
 
@@ -37,7 +36,7 @@ impl Fingerprint {
         &self.0
     }
 
-    /// The fingerprint of what a judge would see of a step.
+    /// Computes the fingerprint of what a judge would see of a step.
     pub fn of(
         scope: &Scope<'_>,
         step: &Step,
@@ -68,7 +67,7 @@ impl Fingerprint {
     }
 }
 
-/// Whether a judge is shown a content: the step's body; of the surroundings what speaks, and what a finding points at.
+/// Returns `true` if a judge is shown a content: the step's body; of the surroundings words, and contents that a finding points at.
 fn is_seen(content: &Content, findings: &[Finding]) -> bool {
     let speaks = match content.place {
         Place::Body => true,
@@ -85,7 +84,7 @@ fn is_seen(content: &Content, findings: &[Finding]) -> bool {
 /// Bytes that most steps with their history take.
 const ROOM: usize = 16 * 1024;
 
-/// What is to be hashed. It is hashed at once: of a long text many parts are hashed side by side, of short ones none.
+/// The bytes to be hashed. They are hashed at once: of a long text many parts are hashed side by side, of short ones none.
 struct Parts(Vec<u8>);
 
 impl Parts {
@@ -103,8 +102,7 @@ impl Parts {
         self.0.extend_from_slice(&number.to_le_bytes());
     }
 
-    /// A list, with a mark before each item and another one at its end: what stands in one list never looks as if it stood in
-    /// the next.
+    /// Adds a list, with a mark before each item and another one at its end: an item of one list never looks like one of the next.
     fn list<T>(&mut self, items: impl IntoIterator<Item = T>, write: impl Fn(&mut Self, T)) {
         for item in items {
             self.number(1);
@@ -120,7 +118,7 @@ impl Parts {
             agent,
             session,
             user,
-            // Ids that tie postings together are shown to nobody.
+            // Ids that tie postings together are not shown to a judge.
             ties: _,
             facts,
             tool_call,

@@ -4,7 +4,7 @@
 //! fingerprint ──▶ stored? ──yes──▶ hit
 //!                    │no
 //!                    ▼
-//!            somebody asking already? ──yes──▶ wait for that answer (coalesced)
+//!            another caller asking already? ──yes──▶ wait for that answer (coalesced)
 //!                    │no
 //!                    ▼
 //!            ask (miss) ──▶ answer: store, hand to all who wait
@@ -12,16 +12,15 @@
 //! ```
 //!
 //! - The [`Fingerprint`] covers everything that the judge would see, and nothing else.
-//! - Only answers of a judge are stored; failures and fallbacks never are. Whoever waited for a call of somebody else that
-//!   failed is told so, and may ask again within its own deadline.
-//! - Each look-up runs as a task of its own, so that a caller who hangs up cancels nobody's answer, and the
-//!   answer that was paid for is stored all the same.
+//! - Only answers of a judge are stored; failures and fallbacks never are. A caller that waited for a failed call of another one is told so, and may
+//!   ask again within its own deadline.
+//! - Each look-up runs as a task of its own, so that a caller that hangs up cancels no other caller's answer, and the answer that was paid for is
+//!   stored all the same.
 //! - Entries are weighed in bytes; the least used leave when the bound is reached, and all leave after their time, which
-//!   may be another one for denials. What is past its time is not served, even if it is still there.
+//!   may be another one for denials. An entry past its time is not served, even if it is still there.
 //! - An organisation that has filled its share (`shares.rs`) drives out its own oldest entries, never those of others.
 //!
-//! In process (moka), and behind it, where nodes share state, on their server (`shared.rs`): the miss above asks there first,
-//! and one node asks for all.
+//! In process (moka), and behind it, if nodes share state, on their server (`shared.rs`): the miss above asks there first, and one node asks for all.
 
 mod fingerprint;
 mod shared;
@@ -41,14 +40,14 @@ use crate::model::{Decision, OrganisationId};
 use crate::shared::Link;
 use crate::telemetry::names;
 
-/// How much is kept, for how long.
+/// The bounds of the cache in bytes and time.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// Bytes over all entries; 0 keeps nothing, but equal steps still share one call while it runs.
     pub max_bytes: u64,
-    /// How long an allow or a modification is used again.
+    /// The time for which an allow or a modification is used again.
     pub time_to_live: Duration,
-    /// How long a denial is. Not shorter than the other, as a rule: whoever tries again until a judge slips is to wait.
+    /// The time for which a denial is. Not shorter than the other, as a rule: an attacker that tries again until a judge slips is to wait.
     pub deny_time_to_live: Duration,
     /// The part of all bytes that one organisation may hold, over 0 and up to 1.
     pub organisation_share: f64,
@@ -74,16 +73,16 @@ impl Default for Settings {
     }
 }
 
-/// How an answer was come by.
+/// The way in which an answer was obtained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Served {
     /// It was asked for.
     Fresh,
-    /// Somebody else was asking already.
+    /// Another caller was asking already.
     Coalesced,
     /// It was stored.
     Stored {
-        /// How long ago.
+        /// The time since then.
         age: Duration,
     },
 }
@@ -93,24 +92,24 @@ pub trait Keep {
     /// The bytes that it takes, those on the heap included.
     fn weight(&self) -> u32;
 
-    /// What it decides.
+    /// Returns its decision.
     fn decision(&self) -> Decision;
 
-    /// Its written form, for other nodes; `None` where it has none.
+    /// Returns its written form, for other nodes; `None` if it has none.
     fn to_bytes(&self) -> Option<Vec<u8>>;
 
-    /// The answer of a written form; `None` where it is none of this version.
+    /// Reads an answer in its written form; returns `None` if it is not of this version.
     fn from_bytes(bytes: &[u8]) -> Option<Self>
     where
         Self: Sized;
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug)]
 pub enum Unanswered<E> {
     /// Asking failed here.
     Failed(Arc<E>),
-    /// Somebody else asked, and failed. Their deadline was another one: where there is time left, asking again may succeed.
+    /// Another caller asked, and failed. Its deadline was another one: if there is time left, asking again may succeed.
     OthersFailed(Arc<E>),
     /// The task that asked died.
     Died,
@@ -122,7 +121,7 @@ struct Entry<V> {
     stored: Instant,
     lives: Duration,
     weight: u32,
-    /// Whose it is, and its number among theirs.
+    /// Its organisation, and its number among that organisation's entries.
     organisation: OrganisationId,
     number: u64,
 }
@@ -135,13 +134,13 @@ pub struct AnswerCache<V> {
 struct Shared<V> {
     entries: moka::future::Cache<Fingerprint, Arc<Entry<V>>>,
     shares: Arc<Shares>,
-    /// What other nodes asked, where there are any.
+    /// The answers on the server that nodes share, if they share state.
     elsewhere: Option<SharedAnswers>,
     settings: Settings,
     clock: Clock,
 }
 
-/// Where the time comes from that answers age by.
+/// The clock by which answers age.
 type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
 impl<V> Clone for AnswerCache<V> {
@@ -204,12 +203,12 @@ impl<V: Keep + Send + Sync + 'static> AnswerCache<V> {
         }
     }
 
-    /// The stored answer, or the one that `ask` gives. Equal look-ups at the same time ask once. The organisation is the
+    /// Returns the stored answer, or the one that `ask` gives. Equal look-ups at the same time ask once. The organisation is the
     /// one that the key is for.
     ///
     /// # Errors
     ///
-    /// What `ask` failed with, or that it died.
+    /// The error of `ask`, or that it died.
     pub async fn get_or_ask<E, F>(
         &self,
         organisation: &OrganisationId,
@@ -262,7 +261,7 @@ impl<V: Keep + Send + Sync + 'static> AnswerCache<V> {
 }
 
 impl<V: Keep + Send + Sync + 'static> Shared<V> {
-    /// An entry for an answer; what its organisation holds beyond its share leaves for it.
+    /// Makes an entry for an answer; entries of its organisation beyond its share leave for it.
     async fn entry(&self, answer: V, served: Served, organisation: OrganisationId, key: Fingerprint) -> Arc<Entry<V>> {
         let now = (self.clock)();
         let stored = match served {
@@ -287,7 +286,7 @@ impl<V: Keep + Send + Sync + 'static> Shared<V> {
     }
 }
 
-/// What an entry takes besides its answer: keys, links, counters, the organisation's name and its place in the share.
+/// The bytes of an entry besides its answer: keys, links, counters, the organisation's name and its place in the share.
 const ENTRY_OVERHEAD: u32 = 512;
 
 fn count(event: &'static str) {

@@ -1,4 +1,4 @@
-//! Answers on a server that several nodes share, and who of them asks.
+//! Answers on a server that several nodes share, and the lease by which one of them asks.
 //!
 //! A node that finds no answer takes a lease on the question, renews it as long as it asks, and gives the answer to all. Others
 //! look again until there is an answer, or the lease has ended because the call failed or its node died; then one of them asks.
@@ -12,16 +12,16 @@ use super::{Fingerprint, Keep, Served, Settings};
 use crate::model::OrganisationId;
 use crate::shared::{Away, Link};
 
-/// How long a question is left to a node that has stopped asking.
+/// The time that a question is left to a node that has stopped asking.
 const LEASE: Duration = Duration::from_secs(2);
-/// How often a lease is renewed.
+/// The interval at which a lease is renewed.
 const RENEWAL: Duration = Duration::from_millis(500);
-/// How often it is looked for another node's answer.
+/// The interval of looks for another node's answer.
 const LOOK: Duration = Duration::from_millis(10);
-/// How often at most: longer than any call of a judge takes as configured by default.
+/// The number of looks at most: longer than any call of a judge takes as configured by default.
 const MAX_LOOKS: u32 = 6_000;
 
-/// The answer that there is and for how many milliseconds more, or the lease, or word that another node has it.
+/// Returns the answer, if there is one, with the milliseconds that it has left; or the lease; or that another node has it.
 static CLAIM: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local answer = redis.call('GET', KEYS[1])
@@ -35,7 +35,7 @@ static RENEW: LazyLock<Script> = LazyLock::new(|| {
     Script::new("if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end return 1")
 });
 
-/// Stores the answer, where there is one, and ends the lease.
+/// Stores the answer, if there is one, and ends the lease.
 static END: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "if ARGV[2] ~= '' then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
@@ -50,7 +50,7 @@ pub(super) struct SharedAnswers {
     settings: Settings,
 }
 
-/// A question under its two names, and who asks here.
+/// A question under its two names, and the caller that asks here.
 struct Question {
     answer: String,
     lease: String,
@@ -68,7 +68,7 @@ impl SharedAnswers {
         Self { link, settings }
     }
 
-    /// The answer that another node stored or is given while this one waits; else what `ask` gives, stored for all.
+    /// Returns the answer that another node stored or is given while this one waits; else what `ask` gives, stored for all.
     pub(super) async fn get_or_ask<V: Keep, E>(
         &self,
         organisation: &OrganisationId,

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::Fingerprint;
 use crate::model::OrganisationId;
 
-/// What each organisation holds, oldest first.
+/// The entries of each organisation, oldest first.
 pub(super) struct Shares {
     most_bytes: u64,
     held: Mutex<Held>,
