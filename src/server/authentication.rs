@@ -1,4 +1,4 @@
-//! Who may ask: the credential of a request, and what it may be used for.
+//! Authentication: the credential of a request, and the scopes that it may be used for.
 
 use axum::extract::Extension;
 use http::{Extensions, HeaderMap};
@@ -7,14 +7,14 @@ use super::{Refusal, Shared};
 use crate::access::{Denied, Identity, Names, Scope, Scopes};
 use crate::pipeline::Guardian;
 
-/// Who may ask.
+/// The callers that may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authentication {
-    /// Whoever has a key of an organisation.
+    /// Callers with a key of an organisation.
     Keys,
-    /// Whoever is on this machine; other addresses are not listened on.
+    /// Callers on this machine; other addresses are not listened on.
     LoopbackOnly,
-    /// Whoever can reach the address. Only when asked for explicitly.
+    /// All callers that can reach the address. Only when asked for explicitly.
     Nobody,
 }
 
@@ -32,7 +32,7 @@ impl Authentication {
 /// The names in the certificate that a client showed in the handshake of its connection.
 pub(super) type ClientCertificate = Extension<std::sync::Arc<Names>>;
 
-/// Who sends a request, where its credential may be used for this.
+/// Returns the sender of a request, if its credential may be used for this.
 pub(super) async fn authenticate(
     shared: &Shared,
     headers: &HeaderMap,
@@ -46,7 +46,7 @@ pub(super) async fn authenticate(
     Ok(identity)
 }
 
-/// Who sends a request.
+/// Returns the sender of a request.
 pub(super) async fn identify(
     shared: &Shared,
     headers: &HeaderMap,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// What has to be done one after the other, each with its place in the batch. What belongs to no line is a line of its own.
+/// Groups items that have to be done one after the other, each with its place in the batch. An item of no line is a line of its own.
 pub(super) fn lines<T, L: Eq + Hash>(items: Vec<T>, line_of: impl Fn(&T) -> Option<L>) -> Vec<Vec<(usize, T)>> {
     let mut lines: Vec<Vec<(usize, T)>> = Vec::new();
     let mut known: HashMap<L, usize> = HashMap::new();
@@ -20,7 +20,7 @@ pub(super) fn lines<T, L: Eq + Hash>(items: Vec<T>, line_of: impl Fn(&T) -> Opti
     lines
 }
 
-/// The answers in the order of what they answer.
+/// Returns the answers in the order of their requests.
 pub(super) fn in_order<T>(answers: impl Iterator<Item = (usize, T)>) -> Vec<T> {
     let mut answers: Vec<(usize, T)> = answers.collect();
     answers.sort_by_key(|(place, _)| *place);

@@ -1,11 +1,11 @@
-//! What a body says of the organisation that it comes from. It changes nothing: the credential says whose step it is. A body that names
-//! another organisation that is served here was sent with the wrong credential, or tries something.
+//! The claim of a body to come from an organisation. It changes nothing: the credential tells the organisation of a step. A body that names another
+//! organisation that is served here was sent with the wrong credential, or is an attack.
 
 use super::{OtherOrganisation, Refusal, Shared};
 use crate::model::{Caller, OrganisationId, Step};
 use crate::pipeline::Claim;
 
-/// Where a step names the organisation of its user (AOS 3.10), and an ACS envelope its tenant.
+/// The places where a step names the organisation of its user (AOS 3.10), and an ACS envelope its tenant.
 const PLACES: [&str; 5] = [
     "/params/context/user/organization/id",
     "/params/context/user/organization/name",

@@ -1,8 +1,8 @@
-//! Connections: how many there are, from whom, and which of them nobody misses.
+//! Connections: their number, their limits for each address, and the choice of those that are closed.
 //!
-//! A connection either waits for its client — for a first byte, a header, a body, or for an answer to be taken — or for us. One
-//! that waits for its client too long is closed. Where there are as many as there may be, a new one takes the place of the one
-//! that has waited for its client the longest; only where all wait for us it is refused.
+//! A connection either waits for its client — for a first byte, a header, a body, or for an answer to be taken — or for us. One that waits for its
+//! client too long is closed. If there are as many as there may be, a new one takes the place of the one that has waited for its client the longest;
+//! only if all wait for us it is refused.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -14,20 +14,20 @@ use tokio::sync::Notify;
 
 use crate::telemetry::names;
 
-/// How many connections are held, and for how long.
+/// The bounds of connections in number and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Connections {
     /// Connections in all.
     pub most: usize,
     /// Connections from one address.
     pub most_per_peer: usize,
-    /// How long one may wait for its client between two requests.
+    /// The time that one may wait for its client between two requests.
     pub idle_timeout: Duration,
 }
 
-/// How long a new connection may wait for its first request.
+/// The time that a new connection may wait for its first request.
 const FIRST_REQUEST: Duration = Duration::from_secs(10);
-/// Connections by default, where the limit of open files allows as many.
+/// Connections by default, if the limit of open files allows as many.
 const MAX: usize = 4_096;
 /// Files that are opened for anything but clients.
 const OTHER_FILES: usize = 128;
@@ -45,7 +45,7 @@ impl Default for Connections {
     }
 }
 
-/// How many files this process may have open, where the system says so.
+/// Returns the number of files that this process may have open, if the system tells it.
 fn open_files() -> Option<usize> {
     let limits = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = limits.lines().find(|line| line.starts_with("Max open files"))?;
@@ -57,7 +57,7 @@ fn open_files() -> Option<usize> {
 pub(super) struct Registry {
     limits: Connections,
     table: Mutex<Table>,
-    /// Told whenever a connection ends.
+    /// Notified when a connection ends.
     ended: Notify,
 }
 
@@ -76,12 +76,12 @@ struct Entry {
     displaced: Arc<Notify>,
 }
 
-/// For whom a connection waits.
+/// The party that a connection waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// For its client, since then; before its first request, or later.
+    /// Its client, since then; before its first request, or later.
     Client { since: Instant, served: Served },
-    /// For us.
+    /// Us.
     Us,
 }
 
@@ -117,7 +117,7 @@ impl Registry {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes in a connection; `None` where there is no room for it.
+    /// Takes in a connection; `None` if there is no room for it.
     pub(super) fn take(self: &Arc<Self>, peer: IpAddr) -> Option<Held> {
         let mut table = self.table();
         let of_peer = table.per_peer.get(&peer).copied().unwrap_or(0);
@@ -153,7 +153,7 @@ impl Registry {
         })))
     }
 
-    /// How many there are.
+    /// Returns their number.
     pub(super) fn count(&self) -> usize {
         self.table().held.len()
     }
@@ -203,7 +203,7 @@ impl Table {
     fn refuse<T>(&mut self, reason: &'static str, peer: IpAddr) -> Option<T> {
         count_closed(reason);
         self.refused += 1;
-        // One line for each doubling: whoever floods us does not get to fill the log.
+        // One line for each doubling: an attacker that floods us does not get to fill the log.
         if self.refused.is_power_of_two() {
             tracing::warn!(%peer, reason, refused = self.refused, held = self.held.len(), "a connection was refused");
         }
@@ -217,24 +217,24 @@ pub(super) fn count_closed(reason: &'static str) {
 }
 
 impl Held {
-    /// From now on it waits for us: the request is there.
+    /// Notes that it waits for us from now on: the request is there.
     pub(super) fn wait_for_us(&self) {
         self.set(State::Us);
     }
 
-    /// A request has begun to arrive.
+    /// Notes that a request has begun to arrive.
     pub(super) fn begin_request(&self) {
         self.0.requests.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Its answer is there to be taken.
+    /// Notes that its answer is there to be taken.
     pub(super) fn end_request(&self) {
         if self.0.requests.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.wait_for_client();
         }
     }
 
-    /// From now on it waits for its client.
+    /// Notes that it waits for its client from now on.
     pub(super) fn wait_for_client(&self) {
         self.set(State::Client {
             since: Instant::now(),
@@ -248,7 +248,7 @@ impl Held {
         }
     }
 
-    /// Waits until it has to make room, or has waited too long for its client. Answers why.
+    /// Waits until it has to make room, or has waited too long for its client. Returns the reason.
     pub(super) async fn is_over(&self) -> &'static str {
         loop {
             let registry = &self.0.registry;

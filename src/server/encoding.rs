@@ -1,4 +1,4 @@
-//! How a body is written: what its headers say, and the body without its compression.
+//! The encoding of a body: its headers, and the body without its compression.
 
 use std::io::Read;
 
@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue};
 use super::Refusal;
 use crate::wire::Leniency;
 
-/// How a body is compressed.
+/// The compression of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Encoding {
     Plain,
@@ -18,7 +18,7 @@ pub(super) enum Encoding {
 }
 
 impl Encoding {
-    /// What `Content-Encoding` says.
+    /// Reads `Content-Encoding`.
     pub(super) fn of(headers: &HeaderMap) -> Result<Self, Refusal> {
         let mut values = headers.get_all(CONTENT_ENCODING).iter();
         let (value, more) = (values.next(), values.next());
@@ -36,7 +36,7 @@ impl Encoding {
     }
 }
 
-/// Whether the body is declared as JSON: `application/json`, a name of JSON-RPC, or `application/*+json`, with any parameters.
+/// Checks that the body is declared as JSON: `application/json`, a name of JSON-RPC, or `application/*+json`, with any parameters.
 pub(super) fn declared_as_json(headers: &HeaderMap) -> Result<Option<Leniency>, Refusal> {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let essence = value.and_then(|value| value.split(';').next()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Follow: for whom the connection of a long answer waits, piece by piece.
+//! Follow: the side that the connection of a long answer waits for, piece by piece.
 //!
 //! A stream lasts as long as it lasts. While its next piece is being made, its connection waits for us; once a piece is there, for its
 //! client, who has the usual time to take it.

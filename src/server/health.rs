@@ -1,4 +1,4 @@
-//! Whether the server is alive, and whether it is ready.
+//! Health: the answers that the server is alive, and that it is ready.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,8 +18,8 @@ pub(super) async fn alive() -> &'static str {
 /// `GET /readyz`: steps can be decided. Not ready once the server was told to stop, while as many are under way as may be, or while no step is
 /// taken because audit records cannot be written.
 ///
-/// Endpoints that are left alone are named, one a line; the posture decides meanwhile, so that is no reason not to be ready.
-/// So are postures that let steps happen about which nobody could decide.
+/// Endpoints that are left alone are named, one a line; the posture decides meanwhile, so that is no reason not to be ready. So are postures that let
+/// steps happen about which no judge could decide.
 pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     if shared.stopping.load(Ordering::Relaxed) {
         return (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response();
@@ -67,18 +67,18 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     page.into_response()
 }
 
-/// A line where what is configured cannot be used. The node is ready: it goes on with the version of before.
+/// Returns a line if what is configured cannot be used. The node is ready: it goes on with the version of before.
 fn broken(shared: &Shared) -> String {
     shared.broken.load().as_deref().cloned().unwrap_or_default()
 }
 
-/// A line for each organisation whose verdicts stop nothing.
+/// Returns a line for each organisation whose verdicts stop nothing.
 fn observing(shared: &Shared) -> String {
     let lines = shared.guardian.observing();
     lines.iter().map(|line| format!("observing: {line}\n")).collect()
 }
 
-/// A line where nodes share state. A node that goes on by itself is ready: it lets through no more than all together would.
+/// Returns a line if nodes share state. A node that goes on by itself is ready: it lets through no more than all together would.
 fn shared_state(shared: &Shared) -> String {
     match shared.guardian.shared_state() {
         None => String::new(),
@@ -87,7 +87,7 @@ fn shared_state(shared: &Shared) -> String {
     }
 }
 
-/// A line where nobody needs a key.
+/// Returns a line if no caller needs a key.
 fn open_to_everybody(shared: &Shared) -> &'static str {
     match shared.settings.authentication {
         Authentication::Nobody => "open to everybody: no key is asked for\n",

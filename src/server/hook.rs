@@ -1,7 +1,7 @@
-//! `POST /hook/claude-code`: an event of Claude Code's HTTP hooks in, what becomes of it out, as its command hooks are answered.
+//! `POST /hook/claude-code`: an event of Claude Code's HTTP hooks in, the decision about it out, as its command hooks are answered.
 //!
-//! Key and limits are those of `POST /`. What is not answered with 200 is an error to Claude Code: whether the event then happens is for the
-//! hook's `onFailure`.
+//! Key and limits are those of `POST /`. An answer other than 200 is an error to Claude Code: whether the event then happens is for the hook's
+//! `onFailure`.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub(super) async fn claude_code(State(shared): State<Arc<Shared>>, request: Requ
     }
 }
 
-/// The answer to an event; or why it is none.
+/// Answers an event; or returns the reason why it is none.
 async fn answered(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Result<Value, Unreadable>> {
     let received = receive(shared, request).await.map_err(|refusal| (refusal, None))?;
     let Received {

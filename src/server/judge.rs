@@ -30,7 +30,7 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<B
     }
 }
 
-/// The verdict about a log; or why it is none.
+/// Returns the verdict about a log; or the reason why it is none.
 async fn judged(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Result<Json, RpcError>> {
     let received = receive(shared, request).await.map_err(|refusal| (refusal, None))?;
     let Received {
@@ -74,7 +74,7 @@ fn steps(body: &[u8], limits: &Limits, session: String) -> Result<Vec<Traced>, R
     chat::steps(&[log], &under).map_err(|error| RpcError::invalid_request(error.to_string()))
 }
 
-/// What was decided about one step.
+/// Returns the decision about one step.
 fn entry(index: usize, step: &Traced, request: &Json, answer: &Json) -> Json {
     let result = answer.get("result");
     let decision = result.and_then(|result| result.str_of("decision")).unwrap_or("error");
@@ -95,7 +95,7 @@ fn entry(index: usize, step: &Traced, request: &Json, answer: &Json) -> Json {
     entry
 }
 
-/// The strictest decision, with those that led to it.
+/// Returns the strictest decision, with those that led to it.
 fn verdict(steps: Vec<Json>) -> Json {
     let rank = |step: &&Json| {
         DECISIONS

@@ -24,7 +24,7 @@ use super::connections::{Connections, Held, Registry};
 use super::tls::{HTTP_2, Tls};
 use crate::access::Names;
 
-/// How long to wait before the next connection is accepted where one could not be: files may be all that is missing.
+/// The pause after a connection could not be accepted: files may be all that is missing.
 const BREATH: Duration = Duration::from_millis(50);
 
 /// Serves a connection until it ends, or has waited for its client too long; told to stop, it finishes what is under way. A macro:
@@ -105,7 +105,7 @@ pub(super) async fn serve(
     }
 }
 
-/// Who is at the other end of a connection.
+/// The client at the other end of a connection.
 #[derive(Clone)]
 struct Client {
     held: Held,
@@ -171,7 +171,7 @@ async fn http_1<S: AsyncRead + AsyncWrite + Unpin>(
     until_over!(served, held, stop);
 }
 
-/// One request. Its connection waits for its client until the body is there, and again from the answer on.
+/// Serves one request. Its connection waits for its client until the body is there, and again from the answer on.
 async fn request_of(router: Router, client: Client, request: Request<Incoming>) -> Result<Response, Infallible> {
     let Client { held, certificate } = client;
     let mut request = request.map(Body::new);

@@ -1,4 +1,4 @@
-//! `GET /metrics`: what was counted, as Prometheus text; at the server's own address or at another, with or without a key.
+//! `GET /metrics`: the counters, as Prometheus text; at the server's own address or at another, with or without a key.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,22 +15,22 @@ use super::{Refusal, Shared, same_machine};
 use crate::access::presented;
 use crate::telemetry;
 
-/// Where `/metrics` is, and who may read it.
+/// The address of `/metrics`, and its access.
 #[derive(Clone, Debug, Default)]
 pub struct MetricsSettings {
     /// An address of its own; `None`: the server's address.
     pub listen: Option<SocketAddr>,
-    /// Who may read it.
+    /// The callers that may read it.
     pub access: MetricsAccess,
 }
 
-/// Who may read `/metrics`.
+/// The callers that may read `/metrics`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum MetricsAccess {
-    /// Whoever reaches the address.
+    /// All callers that reach the address.
     #[default]
     Anybody,
-    /// Whoever has one of the keys with these SHA-256 hashes.
+    /// Callers with one of the keys with these SHA-256 hashes.
     Keys(Vec<[u8; 32]>),
 }
 
@@ -48,7 +48,7 @@ impl MetricsAccess {
     }
 }
 
-/// `GET /metrics` at the server's address. Where metrics have an address of their own, there is nothing here.
+/// `GET /metrics` at the server's address. If metrics have an address of their own, there is nothing here.
 pub(super) async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
     if shared.settings.metrics.listen.is_some() {
         return Refusal::NoSuchPath.into_response();

@@ -56,38 +56,38 @@ use crate::pipeline::Guardian;
 use crate::work::{Memory, Places, Reserve};
 use crate::{telemetry, wire};
 
-/// Where plain HTTP may be spoken.
+/// The places where plain HTTP may be spoken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlainHttp {
     /// On this machine: keys and steps cross no network readably.
     Loopback,
-    /// Everywhere: something else encrypts, or the network is trusted.
+    /// Everywhere: a proxy encrypts, or the network is trusted.
     Everywhere,
 }
 
-/// What becomes of a step that names another organisation than its credential.
+/// The treatment of a step that names another organisation than its credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OtherOrganisation {
-    /// It is refused (403), where that organisation is served here.
+    /// It is refused (403), if that organisation is served here.
     Refuse,
-    /// It is denied, by a verdict with a record, where that organisation is served here.
+    /// It is denied, by a verdict with a record, if that organisation is served here.
     Deny,
-    /// It is a step of its credential's organisation, whatever it says.
+    /// It is a step of its credential's organisation, whichever it names.
     Ignore,
 }
 
-/// How the server behaves.
+/// The settings of the server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where it listens.
+    /// The address that it listens on.
     pub listen: SocketAddr,
-    /// What it shows of itself; `None`: it speaks plain HTTP.
+    /// Its certificate and key; `None`: it speaks plain HTTP.
     pub tls: Option<TlsSettings>,
-    /// Where it may speak plain HTTP.
+    /// The places where it may speak plain HTTP.
     pub plain_http: PlainHttp,
-    /// Who may ask.
+    /// The callers that may ask.
     pub authentication: Authentication,
-    /// What becomes of a step that names another organisation.
+    /// The treatment of a step that names another organisation.
     pub other_organisation: OtherOrganisation,
     /// The largest body, in bytes.
     pub max_body_bytes: usize,
@@ -96,19 +96,19 @@ pub struct Settings {
     /// Bytes that requests under way may take, with all that they unfold to; what goes beyond waits, then is refused. Bodies
     /// that are still arriving may take a quarter as much beside it.
     pub max_in_flight_bytes: usize,
-    /// How long a client may take to send a body.
+    /// The time that a client may take to send a body.
     pub body_timeout: Duration,
     /// Connections that are held.
     pub connections: Connections,
-    /// How long a request may wait until it is examined.
+    /// The time that a request may wait until it is examined.
     pub longest_wait: Duration,
-    /// How long requests are still taken when the server is told to stop and says so at `/readyz`.
+    /// The time for which requests are still taken when the server is told to stop and says so at `/readyz`.
     pub drain_delay: Duration,
-    /// How long requests under way may still take when the server is told to stop.
+    /// The time that requests under way may still take when the server is told to stop.
     pub drain_timeout: Duration,
-    /// Where `/metrics` is, and who may read it.
+    /// The address of `/metrics`, and its access.
     pub metrics: MetricsSettings,
-    /// How envelopes of ACS are checked.
+    /// The settings for envelopes of ACS.
     pub acs: AcsSettings,
 }
 
@@ -135,11 +135,11 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Whether the address may be listened on.
+    /// Checks that the address may be listened on.
     ///
     /// # Errors
     ///
-    /// When it is open to others and nobody needs a key.
+    /// When it is open to others and no key is needed.
     pub fn check(&self) -> Result<(), ServerError> {
         if self.authentication == Authentication::LoopbackOnly && !self.listen.ip().is_loopback() {
             return Err(ServerError(format!(
@@ -154,11 +154,11 @@ impl Settings {
             .try_for_each(|address| self.check_encryption(address))
     }
 
-    /// Whether what this address serves is encrypted, or need not be.
+    /// Checks that what this address serves is encrypted, or need not be.
     ///
     /// # Errors
     ///
-    /// When others would be served readably, and nobody allowed it.
+    /// When others would be served readably, and that is not allowed.
     pub fn check_encryption(&self, address: SocketAddr) -> Result<(), ServerError> {
         match (&self.tls, self.plain_http) {
             (None, PlainHttp::Loopback) if !address.ip().is_loopback() => Err(ServerError(format!(
@@ -194,7 +194,7 @@ pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// Why the server cannot start, or take what a reload brings.
+/// The reason why the server cannot start, or take the settings of a reload.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct ServerError(String);
@@ -210,18 +210,18 @@ impl ServerError {
     }
 }
 
-/// What every request handler needs.
+/// The state that every request handler needs.
 pub(crate) struct Shared {
     guardian: Arc<Guardian>,
     keyring: LiveKeyring,
-    /// Why what is configured is not in force.
+    /// The reason why what is configured is not in force.
     broken: ArcSwapOption<String>,
     settings: Settings,
     limits: wire::Limits,
     in_flight: Places,
     memory: Arc<Memory>,
     tls: Option<Arc<Tls>>,
-    /// Whether it has been told to stop.
+    /// True if it has been told to stop.
     stopping: AtomicBool,
     acs: acs::Door,
 }
@@ -248,7 +248,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// When the address is open to others and nobody needs a key, or cannot be bound.
+    /// When the address is open to others and no key is needed, or cannot be bound.
     pub fn bind(
         settings: Settings,
         limits: wire::Limits,
@@ -297,7 +297,7 @@ impl Server {
         self
     }
 
-    /// What bodies may take; gateways take theirs from it, too.
+    /// Returns the memory of bodies; gateways take theirs from it, too.
     pub fn memory(&self) -> &Arc<Memory> {
         &self.shared.memory
     }
@@ -312,7 +312,7 @@ impl Server {
         self.address
     }
 
-    /// The address of `/metrics`, where it has one of its own.
+    /// Returns the address of `/metrics`, if it has one of its own.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.metrics.as_ref().and_then(|listener| listener.local_addr().ok())
     }
@@ -372,7 +372,7 @@ impl Server {
     }
 }
 
-/// How long the end of the server waits for the updates of sessions.
+/// The time that the end of the server waits for the updates of sessions.
 const UPDATING: Duration = Duration::from_secs(3);
 
 fn bound(address: SocketAddr) -> Result<TcpListener, ServerError> {
@@ -392,7 +392,7 @@ impl Control {
 
     /// Stops accepting; requests under way are finished within the drain time.
     pub fn stop(&self) {
-        // Nobody serves any more: then there is nothing to stop.
+        // The server has ended already: then there is nothing to stop.
         let _ = self.stop.send(true);
     }
 
@@ -445,7 +445,7 @@ impl Control {
         })
     }
 
-    /// Says on `/readyz` that what is configured cannot be used, and why; `None`: it can.
+    /// Reports on `/readyz` that what is configured cannot be used, and why; `None`: it can.
     pub fn report_broken(&self, why: Option<&str>) {
         let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
         let line = why.map(|why| {

@@ -19,16 +19,16 @@ use crate::work::{Place, Taken, unfolded};
 
 /// A request whose credential and shape are in order.
 pub(super) struct Received {
-    /// Who sends it; where nothing was presented, whose work it counts as until that is known.
+    /// The sender; if no credential was presented, the one that the work counts for until the sender is known.
     pub(super) caller: Caller,
     pub(super) presented: Presented,
     pub(super) body: Bytes,
-    /// What its transport departs from the published texts in.
+    /// The leniencies of its transport.
     pub(super) leniencies: Vec<Leniency>,
     pub(super) permits: Permits,
 }
 
-/// What says who sends a request.
+/// The source of a request's sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presented {
     /// An API key; or none is needed.
@@ -37,7 +37,7 @@ pub(super) enum Presented {
     Nothing,
 }
 
-/// What headers say, in order.
+/// The content of the headers, in order.
 struct Checked {
     caller: Caller,
     presented: Presented,
@@ -51,12 +51,12 @@ pub(super) struct Permits {
     _memory: Taken,
 }
 
-/// Receives a request. What is wrong with its headers is said before its body is read.
+/// Receives a request. An error in its headers is reported before its body is read.
 pub(super) async fn receive(shared: &Shared, request: Request<Body>) -> Result<Received, Refusal> {
     receive_for(shared, request, false).await
 }
 
-/// Receives a request, which may come without an API key where its body may be signed.
+/// Receives a request, which may come without an API key if its body may be signed.
 pub(super) async fn receive_for(
     shared: &Shared,
     request: Request<Body>,
@@ -107,7 +107,7 @@ async fn within_bounds(
             Some(Leniency::Compressed)
         }
     };
-    // Only now it is work: bodies that are on their way hold nobody up.
+    // Only now it is work: bodies that are on their way hold no other request up.
     let place = shared
         .in_flight
         .try_take(&caller.organisation)
@@ -127,7 +127,7 @@ async fn within_bounds(
     })
 }
 
-/// The whole body. What has arrived counts; what is declared does not.
+/// Reads the whole body. Bytes that have arrived count; a declared length does not.
 async fn read(shared: &Shared, body: &mut BodyDataStream, arrived: &Taken) -> Result<Bytes, Refusal> {
     let most = shared.settings.max_body_bytes;
     let mut whole = BytesMut::new();
@@ -181,11 +181,10 @@ fn declared_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// How much of a refused body is read and thrown away, so that the client gets to read why.
+/// The bytes of a refused body that are read and thrown away, so that the client gets to read the reason.
 const DRAINED_BYTES: usize = 32 * 1024 * 1024;
 
-/// Reads what is left of a refused body without keeping it: a client that is still sending would otherwise see a reset
-/// connection instead of the answer.
+/// Reads the rest of a refused body without keeping it: a client that is still sending would otherwise see a reset connection instead of the answer.
 async fn drain(shared: &Shared, body: &mut BodyDataStream) {
     let reading = async {
         let mut left = DRAINED_BYTES;

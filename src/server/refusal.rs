@@ -1,4 +1,4 @@
-//! What the transport refuses: each refusal once, with its HTTP status, its JSON-RPC code and its sentence.
+//! The refusals of the transport: each once, with its HTTP status, its JSON-RPC code and its sentence.
 
 use std::time::Duration;
 
@@ -160,7 +160,7 @@ impl Refusal {
         }
     }
 
-    /// The whole answer; `id` where the request got far enough to have one.
+    /// Returns the whole answer; `id` if the request got far enough to have one.
     pub(super) fn answer(&self, id: Option<&crate::model::RequestId>) -> Response {
         metrics::counter!(names::REFUSALS, "reason" => self.name()).increment(1);
         let mut response = (self.status(), wire::encode_error(id, &self.error())).into_response();

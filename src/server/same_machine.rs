@@ -1,4 +1,4 @@
-//! Where no key is asked for and only this machine may ask: requests that a web page makes a browser send are refused.
+//! The protection of servers without keys that only this machine may ask: requests that a web page makes a browser send are refused.
 //!
 //! A page of a foreign site can post to a loopback address, and by rebinding its own name to that address it can read the answers.
 //! Such a request gives itself away: its `Origin` is the foreign site, or its `Host` is the foreign name. Programs send no
@@ -16,7 +16,7 @@ use http::{HeaderMap, Uri};
 
 use super::{Authentication, Refusal, Shared};
 
-/// Refuses what comes from a web page, where nothing but the address keeps strangers away.
+/// Refuses requests from web pages, if nothing but the address keeps strangers away.
 pub(super) async fn check(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
     let by_address = shared.settings.authentication == Authentication::LoopbackOnly;
     if by_address && let Err(refusal) = is_meant(request.uri(), request.headers()) {
@@ -25,7 +25,7 @@ pub(super) async fn check(State(shared): State<Arc<Shared>>, request: Request, n
     next.run(request).await
 }
 
-/// Whether whoever sends a request means this machine, and is no page of another site.
+/// Checks that a request means this machine, and comes from no page of another site.
 pub(super) fn is_meant(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     let named = uri.authority().is_none_or(is_local);
     let hosts = headers.get_all(HOST).iter().all(|host| {
@@ -46,7 +46,7 @@ pub(super) fn is_meant(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
     if origins { Ok(()) } else { Err(Refusal::ForeignOrigin) }
 }
 
-/// Whether a name or an address is this machine's own.
+/// Returns `true` if a name or an address is this machine's own.
 fn is_local(authority: &Authority) -> bool {
     let host = authority.host();
     let bare = host

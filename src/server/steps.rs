@@ -29,7 +29,7 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<B
     }
 }
 
-/// A refusal, and the id of the request where it is known.
+/// A refusal, and the id of the request if it is known.
 pub(super) type Refused<T> = Result<T, (Refusal, Option<RequestId>)>;
 
 async fn received(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Vec<u8>> {
@@ -89,7 +89,7 @@ async fn answer_one_of(shared: &Arc<Shared>, caller: &Caller, item: Item, permit
     }
 }
 
-/// What `read` makes of a body that has just arrived. Its steps wait for slots of their own.
+/// Reads a body that has just arrived, in a slot. Its steps wait for slots of their own.
 pub(super) async fn read_in_slot<T: Send + 'static>(
     shared: &Shared,
     caller: &Caller,
@@ -101,7 +101,7 @@ pub(super) async fn read_in_slot<T: Send + 'static>(
     Ok(in_slot(slot, size, read).await.1)
 }
 
-/// What `work` makes, on a thread for it where it is large.
+/// Does some work, on a thread for it if it is large.
 async fn in_slot<T: Send + 'static>(slot: Slot, size: Size, work: impl FnOnce() -> T + Send + 'static) -> (Slot, T) {
     match size {
         // It takes less than to wake another thread for it.
@@ -129,7 +129,7 @@ pub(super) async fn answer_text(
     }
 }
 
-/// A slot for what has just arrived.
+/// Gets a slot for a body that has just arrived.
 async fn slot(shared: &Shared, caller: &Caller, size: Size, deadline: Instant) -> Refused<Slot> {
     let entered = shared.guardian.pool().enter(&caller.organisation, size, deadline).await;
     entered.map_err(|_| (Refusal::Overloaded, None))
@@ -145,7 +145,7 @@ async fn slot_for(shared: &Shared, caller: &Caller, item: &Item, deadline: Insta
     slot.map_err(|_| (Refusal::Overloaded, item.id.clone()))
 }
 
-/// The answer to one request; a refusal where the transport has a status of its own for it.
+/// Answers one request; returns a refusal if the transport has a status of its own for it.
 async fn answer_item(
     shared: &Arc<Shared>,
     caller: &Caller,
@@ -185,7 +185,7 @@ pub(super) async fn admitted(shared: &Shared, caller: &Caller, step: &Step) -> R
     Ok(admitted.claiming(claim))
 }
 
-/// Decides about a step; `encode` writes the answer, which is none where the record could not be written.
+/// Decides about a step; `encode` writes the answer, which is none if the record could not be written.
 pub(super) async fn decide(
     shared: &Arc<Shared>,
     caller: &Caller,
@@ -211,7 +211,7 @@ pub(super) async fn decide(
         let _permits = permits;
         let _counted = InFlight::count();
         let (decided, update) = guardian.answer(&admitted, step, Some(slot)).await;
-        // Nobody may be there any more.
+        // The client may be gone.
         let _ = answer.send(encoded(&decided, &shown, encode));
         // The answer is written before the session is updated, also where both happen on one thread.
         tokio::task::yield_now().await;
@@ -264,7 +264,7 @@ pub(super) fn refused_body(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> 
     wire::encode_error(id, error)
 }
 
-/// The answer where a handler itself panicked.
+/// Returns the answer if a handler itself panicked.
 pub(super) fn panicked(_panic: Box<dyn Any + Send>) -> Response {
     tracing::error!("a request handler panicked");
     json(refused_body(None, &RpcError::internal()))

@@ -1,4 +1,4 @@
-//! TLS: certificate and key from files, which a reload reads again. Connections that stand keep what they began with.
+//! TLS: certificate and key from files, which a reload reads again. Connections that stand keep the ones that they began with.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::ServerError;
 
-/// What a server shows of itself, and whom it asks to do the same.
+/// The certificate of a server, and the authorities of its clients' certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsSettings {
     /// The certificate, and those between it and its authority (PEM).
@@ -32,12 +32,12 @@ impl Tls {
         Ok(Self(ArcSwap::new(read(settings)?)))
     }
 
-    /// Puts others in their place.
+    /// Puts other ones in their place.
     pub(super) fn replace(&self, certificates: Arc<ServerConfig>) {
         self.0.store(certificates);
     }
 
-    /// What takes the next connection.
+    /// Returns the acceptor of the next connection.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(self.0.load_full())
     }

@@ -1,4 +1,4 @@
-//! Traced: a span for each request, in the trace that its headers name. Where no traces are exported, nothing is added.
+//! Traced: a span for each request, in the trace that its headers name. If no traces are exported, nothing is added.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};

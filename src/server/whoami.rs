@@ -1,4 +1,4 @@
-//! `GET /v1/whoami`: whose credential a request shows, and what it may be used for. Nothing of the credential itself is told.
+//! `GET /v1/whoami`: the organisation and the scopes of a request's credential. Nothing of the credential itself is told.
 
 use std::sync::Arc;
 

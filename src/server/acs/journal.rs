@@ -17,7 +17,7 @@ use crate::model::OrganisationId;
 /// Bytes of a line that is read.
 const MAX_LINE: u64 = 64 * 1024;
 
-/// A line: what a session agreed upon, or the next entry of its chain.
+/// A line: the agreement of a session, or the next entry of its chain.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Line {
     pub(super) organisation: String,
@@ -57,7 +57,7 @@ struct Open {
 }
 
 impl Journal {
-    /// Opens the file, readable by its owner alone, and tells what stands in it and in the one before. It has room for this many sessions.
+    /// Opens the file, readable by its owner alone, and reports the lines in it and in the one before. It has room for this many sessions.
     pub(super) fn open(path: &Path, sessions: usize, mut line: impl FnMut(Line)) -> io::Result<Self> {
         let lock = appending(&beside(path, "lock"))?;
         lock.try_lock().map_err(|error| match error {
@@ -84,7 +84,7 @@ impl Journal {
         })
     }
 
-    /// Begins a new file where this one is full, and says so.
+    /// Begins a new file if this one is full; returns `true` if it did.
     pub(super) fn turn(&self) -> bool {
         let mut open = self.opened();
         if open.bytes < self.max_bytes {
@@ -123,7 +123,7 @@ impl Journal {
     }
 }
 
-/// Tells what stands in a file, and whether its last line is whole.
+/// Reports the lines of a file; returns whether its last line is whole.
 fn each_line(file: &File, line: &mut impl FnMut(Line)) -> io::Result<bool> {
     let mut reader = BufReader::new(file);
     let (mut text, mut whole) = (Vec::new(), true);

@@ -1,4 +1,4 @@
-//! The secrets that sign envelopes, and what is signed with them.
+//! The secrets that sign envelopes, and the signatures made with them.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct AcsKey {
     pub key_id: String,
     /// The secret.
     pub secret: Vec<u8>,
-    /// Whose envelopes it signs; `None`: whose the API key of the request says.
+    /// The organisation whose envelopes it signs; `None`: the one of the request's API key.
     pub organisation: Option<OrganisationId>,
 }
 
@@ -31,7 +31,7 @@ impl fmt::Debug for AcsKey {
     }
 }
 
-/// What signs the answers to an envelope: the key of its session, under the label that the envelope named.
+/// The key that signs the answers to an envelope: that of its session, under the label that the envelope named.
 #[derive(Clone)]
 pub(super) struct SessionKey {
     key: hmac::Key,
@@ -39,7 +39,7 @@ pub(super) struct SessionKey {
 }
 
 impl SessionKey {
-    /// The name in records of who signs with it.
+    /// Returns the name in records of the party that signs with it.
     pub(super) fn caller_name(&self) -> String {
         format!("acs:{}", self.key_id)
     }
@@ -102,8 +102,8 @@ pub(super) fn verify<'k>(
     Ok(Some((SessionKey { key, key_id }, known)))
 }
 
-/// An answer as it is sent: signed where the envelope was. It is written in canonical form: a client that checks the signature with a
-/// simpler writer of JSON gets the same bytes.
+/// Writes an answer as it is sent: signed if the envelope was. It is written in canonical form: a client that checks the signature with a simpler
+/// writer of JSON gets the same bytes.
 pub(super) fn sealed(mut response: Value, key: Option<&SessionKey>) -> Vec<u8> {
     if let Some(SessionKey { key, key_id }) = key
         && let Some(text) = canonical_json(&response)

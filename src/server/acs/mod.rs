@@ -6,8 +6,8 @@
 //!
 //! A handshake, and a mark without words, count for the caller's limit and leave a record as a step does; rules alone look at them.
 //!
-//! Whoever gets as far as a signature is answered with one, errors included. An id counts as used as soon as it was signed for, whatever
-//! becomes of the request.
+//! A caller that gets as far as a signature is answered with one, errors included. An id counts as used as soon as it was signed for, whatever the
+//! outcome of the request.
 
 mod journal;
 mod keys;
@@ -40,7 +40,7 @@ pub use keys::AcsKey;
 use keys::{SessionKey, sealed, verify};
 use sessions::{Proof, Session, Sessions, hex, not_negotiated};
 
-/// What is told in a handshake of a decision that does not come: the client then lets the step happen, or not.
+/// The behaviour without a decision that a handshake tells the client: it lets the step happen, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDecisionFailure {
     /// The step does not happen.
@@ -49,16 +49,16 @@ pub enum OnDecisionFailure {
     Proceed,
 }
 
-/// How envelopes are checked.
+/// The settings for envelopes.
 #[derive(Clone, Debug)]
 pub struct AcsSettings {
     /// The secrets; empty: nothing is signed.
     pub keys: Vec<AcsKey>,
-    /// How far a timestamp may be from the time here.
+    /// The distance that a timestamp may have from the time here.
     pub skew: Duration,
-    /// What clients are told to do without a decision.
+    /// The behaviour that clients are told for a missing decision.
     pub on_decision_failure: OnDecisionFailure,
-    /// How long clients are told to wait.
+    /// The time that clients are told to wait.
     pub timeout: Duration,
     /// Sessions that are remembered.
     pub max_sessions: usize,
@@ -79,7 +79,7 @@ impl Default for AcsSettings {
     }
 }
 
-/// The door: settings, and what is known of sessions.
+/// The door: settings, and the state of sessions.
 pub(super) struct Door {
     settings: AcsSettings,
     sessions: Sessions,
@@ -94,13 +94,13 @@ impl Door {
         Ok(Self { settings, sessions })
     }
 
-    /// Whether a signature can say whose an envelope is.
+    /// Returns `true` if a signature can tell the organisation of an envelope.
     pub(super) fn names_organisations(&self) -> bool {
         self.settings.keys.iter().any(|key| key.organisation.is_some())
     }
 }
 
-/// What becomes of one request.
+/// The result of the checks on one request.
 enum Examined {
     /// It is answered.
     Answered(Vec<u8>),
@@ -112,7 +112,7 @@ enum Examined {
     Step(AcsRequest, Box<Carried>),
 }
 
-/// Whose a request is, and what signs its answer.
+/// The caller of a request, and the key that signs its answer.
 struct AcsRequest {
     caller: Caller,
     id: RequestId,
@@ -126,11 +126,11 @@ struct Greeting {
     session: String,
     nonce: Option<String>,
     methods: Vec<String>,
-    /// What answers it.
+    /// The answer to it.
     hello: serde_json::Value,
 }
 
-/// What the chain of a session needs to know of a step.
+/// The data about a step that the chain of its session needs.
 struct Carried {
     method: String,
     named: Option<Named>,
@@ -138,7 +138,7 @@ struct Carried {
     session: Arc<Session>,
 }
 
-/// Who sent a body: who its API key says, where there was one.
+/// The sender of a body: the caller of its API key, if there was one.
 struct Sender {
     caller: Caller,
     presented: Presented,
@@ -277,9 +277,9 @@ fn check(door: &Door, sender: &Sender, request: &wire::Request<'_, '_>) -> Exami
     }
 }
 
-/// A request that passed every check.
+/// A request that passed every check, as it goes on.
 enum Admitted {
-    /// A handshake, and the step that it is to rules and to the audit.
+    /// A handshake, and the step that rules and the audit take it for.
     Hello(Box<Greeting>, Arc<Step>),
     /// A step of this session.
     Step(Arc<Session>, Arc<Step>),
@@ -358,7 +358,7 @@ async fn greet(shared: &Arc<Shared>, asked: AcsRequest, greeting: Greeting) -> R
     Ok(sealed(response(Some(&asked.id), Ok(greeting.hello)), key))
 }
 
-/// Notes a mark in an agent's life that carries nobody's words.
+/// Notes a mark in an agent's life without words.
 async fn note(shared: &Arc<Shared>, asked: AcsRequest, carried: Carried) -> Result<Vec<u8>, Refusal> {
     let admitted = admitted(shared, &asked.caller, &asked.step).await?;
     let step = Arc::clone(&asked.step);

@@ -1,4 +1,4 @@
-//! What is known of sessions of ACS: what their handshakes agreed upon, which requests were there, and the head of their chain.
+//! The state of sessions of ACS: the agreements of their handshakes, the requests that were there, and the heads of their chains.
 //!
 //! A session that has been silent for longer than any of its requests stays fresh can go: none of them could be replayed afterwards.
 //! All of it is bounded, and lives in this process; a journal brings handshakes and chains over a restart.
@@ -20,12 +20,12 @@ use crate::wire::{self, RpcError};
 
 /// Requests of one session that are remembered while they are fresh.
 const MAX_SEEN: usize = 8_192;
-/// Whose session it is, and its id.
+/// The organisation of a session, and its id.
 type Key = (OrganisationId, String);
 /// Ids of all sessions together, where there are many; and what each session may remember at least.
 const MAX_SEEN_IN_ALL: usize = 2_000_000;
 const LEAST_SEEN: usize = 64;
-/// From how many on those that are not fresh any more are forgotten.
+/// The number of requests from which on those that are not fresh any more are forgotten.
 const MANY_SEEN: usize = 512;
 
 /// The sessions.
@@ -47,7 +47,7 @@ pub(super) struct Session {
 
 struct State {
     methods: HashSet<String>,
-    /// The hash of each request's id and nonce, and until when it is fresh.
+    /// The hash of each request's id and nonce, and the time until which it is fresh.
     seen: HashMap<[u8; 32], Timestamp>,
     head: Option<[u8; 32]>,
     last: Timestamp,
@@ -74,7 +74,7 @@ impl Restored {
     }
 }
 
-/// Whether a request proves when it was written.
+/// The proof of the time at which a request was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Proof {
     Signed,
@@ -91,7 +91,7 @@ fn replayed(what: &str) -> RpcError {
 }
 
 impl Sessions {
-    /// No session yet; or those of the journal, as far as there is room.
+    /// Opens the store without a session; or with those of the journal, as far as there is room.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl Sessions {
         })
     }
 
-    /// Begins the journal anew where it is full. Each session's state is written under its lock, so its last line is always the latest.
+    /// Begins the journal anew if it is full. Each session's state is written under its lock, so its last line is always the latest.
     fn turn_journal(&self) {
         let Some(journal) = self.journal.as_ref().filter(|journal| journal.turn()) else {
             return;
@@ -158,8 +158,8 @@ impl Sessions {
     ///
     /// # Errors
     ///
-    /// `-32600` for what is no time, `-32006` outside the window, and `-32005` for a signed request from before this process began: it may
-    /// have been answered then.
+    /// `-32600` for a malformed time, `-32006` outside the window, and `-32005` for a signed request from before this process began: it may have been
+    /// answered then.
     pub(super) fn check_time(
         &self,
         request: &wire::Request<'_, '_>,
@@ -190,7 +190,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// The session of a request, where there was a handshake.
+    /// Returns the session of a request, if there was a handshake.
     pub(super) fn of(&self, organisation: &OrganisationId, session: &str) -> Option<Arc<Session>> {
         let key = (organisation.clone(), session.to_owned());
         locked(&self.sessions).get(&key).cloned()
@@ -282,7 +282,7 @@ impl Sessions {
     }
 }
 
-/// The session that was silent the longest of the organisation with the most; `None` where that is the one that asks.
+/// Returns the session that was silent the longest of the organisation with the most; `None` if that is the organisation that asks.
 fn oldest_of_greediest(sessions: &HashMap<Key, Arc<Session>>, asking: &OrganisationId) -> Option<Key> {
     let mut held: HashMap<&OrganisationId, usize> = HashMap::new();
     for (organisation, _) in sessions.keys() {
@@ -372,7 +372,7 @@ impl Session {
     }
 }
 
-/// That a method was not agreed upon, or that there was no handshake.
+/// Returns the error that a method was not agreed upon, or that there was no handshake.
 pub(super) fn not_negotiated(method: &str) -> RpcError {
     let method: String = method.chars().take(64).collect();
     let message =
