@@ -1,4 +1,4 @@
-//! Addresses that somebody else names: which of them a gateway may call.
+//! Addresses that callers and agents name: the choice of those that a gateway may call.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
-/// Which addresses may be called on behalf of somebody else.
+/// The addresses that may be called on behalf of others.
 #[derive(Clone, Debug, Default)]
 pub struct Callable {
     /// Hosts that may be called although they are not on the public network, or without TLS: names or addresses, with or without a
@@ -15,7 +15,7 @@ pub struct Callable {
 }
 
 impl Callable {
-    /// Whether a webhook may be called, as far as its text tells.
+    /// Checks that a webhook may be called, as far as its text tells.
     pub(super) fn check(&self, text: &str) -> Result<Url, &'static str> {
         let url = Url::parse(text).map_err(|_| "it is no URL")?;
         let host = url.host().ok_or("it names no host")?;
@@ -40,12 +40,12 @@ impl Callable {
         }
     }
 
-    /// Whether the configuration names the host of this address.
+    /// Returns `true` if the configuration names the host of this address.
     pub(super) fn is_named(&self, text: &str) -> bool {
         Url::parse(text).is_ok_and(|url| self.names(&url))
     }
 
-    /// Whether the configuration names this host, with this port where it names one.
+    /// Returns `true` if the configuration names this host, with this port if it names one.
     pub(super) fn names(&self, url: &Url) -> bool {
         let Some(host) = url.host_str() else { return false };
         let with_port = format!("{host}:{}", url.port_or_known_default().unwrap_or_default());
@@ -55,8 +55,8 @@ impl Callable {
     }
 }
 
-/// A resolver that leaves out what is not on the public network, also when a name changes its meaning after it was checked. It is for
-/// addresses that the configuration does not name.
+/// Makes a resolver that leaves out addresses that are not on the public network, also when a name changes its meaning after it was checked. It is
+/// for addresses that the configuration does not name.
 pub(super) fn public_only() -> Arc<dyn Resolve> {
     Arc::new(PublicOnly)
 }
@@ -93,7 +93,7 @@ fn is_local_name(name: &str) -> bool {
         .any(|end| name.ends_with(end))
 }
 
-/// Whether an address can be one of the public network (RFC 6890 and what it lists as special).
+/// Returns `true` if an address can be one of the public network (RFC 6890 and what it lists as special).
 pub(super) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),

@@ -16,7 +16,7 @@ pub(super) struct Answer {
     pub(super) status: StatusCode,
     pub(super) headers: Box<HeaderMap>,
     pub(super) body: String,
-    /// The same where the status is given away already: a body that says by itself what went wrong.
+    /// The same if the status is given away already: a body that tells the error by itself.
     pub(super) in_band: Option<String>,
 }
 
@@ -39,7 +39,7 @@ impl Answer {
         response
     }
 
-    /// What is sent after heartbeats.
+    /// Returns the body that is sent after heartbeats.
     pub(super) fn late_body(self) -> String {
         self.in_band.unwrap_or(self.body)
     }
@@ -74,7 +74,7 @@ pub(super) fn rpc_error(id: &Json, code: i64, message: &str, data: Option<Value>
 pub(super) struct RpcRequest {
     pub(super) id: Json,
     pub(super) name: String,
-    /// `Null` where there are none.
+    /// `Null` if there are none.
     pub(super) params: Json,
 }
 
@@ -137,7 +137,7 @@ impl RpcRequest {
     }
 }
 
-/// What an answer carries: an object with its `result` or its `error`, and nothing else.
+/// Returns the content of an answer: an object with its `result` or its `error`, and nothing else.
 ///
 /// # Errors
 ///
@@ -177,7 +177,7 @@ pub(super) fn carried_by(mut answer: Json, request: &Json) -> Result<Json, &'sta
     }
 }
 
-/// What is carried, as the answer to the request of this id.
+/// Puts the content of an answer into the envelope for the request of this id.
 pub(super) fn in_envelope(request: &Json, carried: Json) -> Json {
     let mut answer = object([("jsonrpc", "2.0".into()), ("id", request.clone())]);
     if let (Json::Object(answer), Json::Object(carried)) = (&mut answer, carried) {
@@ -186,7 +186,7 @@ pub(super) fn in_envelope(request: &Json, carried: Json) -> Json {
     answer
 }
 
-/// Whether headers announce a stream of events.
+/// Returns `true` if headers announce a stream of events.
 pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
     headers
         .get(CONTENT_TYPE)

@@ -25,7 +25,7 @@ pub(super) const SSE_HEARTBEAT: &[u8] = b": aos hold\n\n";
 /// White space before a JSON text.
 pub(super) const JSON_HEARTBEAT: &[u8] = b" ";
 
-/// Tells for how long a message has been held for a verdict.
+/// Tells the time for which a message has been held for a verdict.
 #[derive(Clone)]
 pub(super) struct Pulse {
     begun: Instant,
@@ -60,9 +60,9 @@ impl Pulse {
 
 /// The result of a piece of work, or the work itself once it has held a message for a second.
 pub(super) enum Settled<T> {
-    /// It is done.
+    /// The result.
     Done(T),
-    /// It goes on.
+    /// The work, which goes on.
     Holding(Pin<Box<dyn Future<Output = T> + Send>>),
 }
 
@@ -78,7 +78,7 @@ pub(super) async fn settle<T>(pulse: &Pulse, work: impl Future<Output = T> + Sen
     }
 }
 
-/// Takes the chunks of a body. One waits at a time: who writes faster than the client reads has to wait too.
+/// Takes the chunks of a body. One waits at a time: a writer that is faster than the client's reading has to wait too.
 pub(super) type Chunks = mpsc::Sender<Bytes>;
 
 /// Makes the next heartbeat.

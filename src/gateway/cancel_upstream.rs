@@ -1,4 +1,4 @@
-//! Cancels a task at the agent behind the gateway when nobody will read its answer.
+//! Cancels a task at the agent behind the gateway when its answer will not be read.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::receive::Received;
 use super::route::Route;
 use super::upstream::{AsWhom, Forward};
 
-/// Tells the agent behind the gateway, beside everything else, that nobody is going to read an answer.
+/// Tells the agent behind the gateway, beside everything else, that an answer will not be read.
 pub(super) fn tell(route: &Arc<Route>, received: &Arc<Received>, rest: String, body: Option<(HeaderValue, Bytes)>) {
     tell_at(route, received, None, rest, body);
 }

@@ -1,4 +1,4 @@
-//! The card that the agent behind a gateway shows: what it says of itself, as a JSON object without a way past the gateway.
+//! The card that the agent behind a gateway shows: its description of itself, as a JSON object without a way past the gateway.
 
 use http::{HeaderMap, Method, StatusCode};
 use url::Url;
@@ -8,8 +8,8 @@ use super::receive::Received;
 use super::route::Route;
 use super::upstream::{AsWhom, Forward, UpstreamFault};
 
-/// Fetches the card under the path that was asked for, with the headers of the answer. Who showed no key is shown what the agent shows to
-/// everybody: the gateway's own credentials are not used.
+/// Fetches the card under the path that was asked for, with the headers of the answer. A caller without a key is shown what the agent shows to
+/// everyone: the gateway's own credentials are not used.
 ///
 /// # Errors
 ///
@@ -58,9 +58,9 @@ pub(super) struct Members {
     pub(super) documents: &'static [&'static str],
 }
 
-/// Takes out of a card what leads past the gateway: members whose name differs from a known one in case or signs only, which some readers
-/// take for it, and addresses in members that the protocol does not define. `own` are the places where the agent itself is reached: their
-/// addresses, other than those under `here`, are taken out wherever they stand.
+/// Takes the ways past the gateway out of a card: members whose name differs from a known one in case or signs only, which some readers take for it,
+/// and addresses in members that the protocol does not define. `own` are the places where the agent itself is reached: their addresses, other than
+/// those under `here`, are taken out wherever they stand.
 pub(super) fn close(card: &mut Json, members: &Members, own: &[Url], here: &str) {
     let Json::Object(all) = card else { return };
     let folded = |name: &str| name.replace(['_', '-', ' '], "").to_lowercase();
@@ -102,14 +102,14 @@ fn has_address(value: &Json) -> bool {
     }
 }
 
-/// Whether a text is an address of the agent itself.
+/// Returns `true` if a text is an address of the agent itself.
 fn is_own(value: &Json, own: &[Url], here: &str) -> bool {
     let text = value.as_str().filter(|text| !text.starts_with(here));
     let url = text.and_then(|text| Url::parse(text.trim()).ok());
     url.is_some_and(|url| own.iter().any(|own| is_same_place(own, &url)))
 }
 
-/// Whether two addresses lead to one host and port.
+/// Returns `true` if two addresses lead to one host and port.
 pub(super) fn is_same_place(one: &Url, other: &Url) -> bool {
     one.host_str() == other.host_str() && one.port_or_known_default() == other.port_or_known_default()
 }

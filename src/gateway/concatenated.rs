@@ -1,7 +1,7 @@
 //! Concatenated texts: the text parts of a message are also judged as one text, because clients show them as one.
 //!
-//! An attack that is cut into pieces is none in any of them. The first piece is judged as the whole; the others stay, so that what
-//! only a piece shows is seen too.
+//! An attack that is cut into pieces is none in any of them. The first piece is judged as the whole; the others stay, so that signs in a single piece
+//! are seen too.
 
 use super::json::Json;
 
@@ -15,8 +15,8 @@ pub(super) fn join(value: &mut Json) {
     });
 }
 
-/// Takes wholes apart again, in what a verdict made of a joined value: as before where nothing changed; else the whole in the first
-/// part and nothing in the others. `None` where a piece was changed and the whole was not.
+/// Takes wholes apart again, in a joined value after its verdict: as before if nothing changed; else the whole in the first part and nothing in the
+/// others. `None` if a piece was changed and the whole was not.
 pub(super) fn unjoin(before: &Json, after: &mut Json) -> Option<()> {
     let mut pieces: Vec<Vec<String>> = Vec::new();
     for_each_parts(&mut before.clone(), &mut |texts| {
@@ -31,7 +31,7 @@ pub(super) fn unjoin(before: &Json, after: &mut Json) -> Option<()> {
     (fits && pieces.next().is_none()).then_some(())
 }
 
-/// Takes one whole apart; whether that could be done.
+/// Takes one whole apart; returns `true` if that could be done.
 pub(super) fn take_apart(before: &[String], texts: &mut [&mut String]) -> bool {
     let Some((first, others)) = texts.split_first_mut() else {
         return before.is_empty();

@@ -1,9 +1,9 @@
-//! Conversations: what was judged, and in which session.
+//! Conversations: the pieces that were judged, and their sessions.
 //!
-//! A request of an agent holds all that was said so far. What is said makes a chain: each piece is tied to all that came before it, to the
-//! caller, and to the conversation where the agent names one. A request that begins as one that was judged before goes on in its session,
-//! and only the rest is judged. One that begins so and goes on otherwise is another conversation: it is judged as a whole, in a session of
-//! its own, so that what one user asked for counts for nobody else.
+//! A request of an agent holds all that was said so far. Its pieces make a chain: each is tied to all that came before it, to the caller, and to the
+//! conversation if the agent names one. A request that begins as one that was judged before goes on in its session, and only the rest is judged. One
+//! that begins so and goes on otherwise is another conversation: it is judged as a whole, in a session of its own, so that one user's requests count
+//! for no other.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::json::Json;
 use super::judged_units::Digest;
 use crate::wire::chat::ChatItem;
 
-/// What is remembered of conversations on one route. Bounded in bytes; what is forgotten is judged again.
+/// The memory of conversations on one route. Bounded in bytes; what is forgotten is judged again.
 pub(super) struct Conversations {
     judged: Cache<Digest, Judged>,
     /// Answers that are stored where the model is, by their ids.
@@ -26,7 +26,7 @@ pub(super) struct Conversations {
 pub(super) struct Conversation {
     /// The session of its steps.
     pub(super) session: String,
-    /// How far it has come.
+    /// The latest end of its chain.
     tip: Mutex<Digest>,
 }
 
@@ -37,7 +37,7 @@ struct Judged {
     became: Became,
 }
 
-/// What became of a piece on its way to the model.
+/// The form in which a piece went on to the model.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Became {
     /// It went on as it was.
@@ -48,14 +48,14 @@ pub(super) enum Became {
     Denied(Arc<str>),
 }
 
-/// Where a stored answer belongs.
+/// The place of a stored answer in a conversation.
 #[derive(Clone)]
 pub(super) struct Stored {
     pub(super) conversation: Arc<Conversation>,
     pub(super) end: Digest,
-    /// What the model is told of calls that its agent never saw.
+    /// The results that the model is told for calls that its agent never saw.
     pub(super) results: Arc<Vec<Json>>,
-    /// Its id where the model is, where its agent was told another: a stream says at its beginning which id it will have.
+    /// Its id where the model is, if its agent was told another: a stream says at its beginning which id it will have.
     pub(super) known_there_as: Option<Arc<str>>,
 }
 
@@ -101,16 +101,16 @@ impl Conversation {
     }
 }
 
-/// What of a request was judged before.
+/// The part of a request that was judged before.
 pub(super) struct JudgedBefore {
-    /// `None` where it begins anew.
+    /// `None` if it begins anew.
     pub(super) conversation: Option<Arc<Conversation>>,
-    /// What became of each of its first pieces.
+    /// The form of each of its first pieces.
     pub(super) became: Vec<Became>,
 }
 
 impl Conversations {
-    /// How much of a chain was judged before. `named` says that the agent names its conversation: then nothing in it is another one.
+    /// Returns the part of a chain that was judged before. `named` says that the agent names its conversation: then nothing in it is another one.
     pub(super) fn known(&self, chain: &[Digest], named: Named) -> JudgedBefore {
         let judged: Vec<Judged> = chain.iter().map_while(|digest| self.judged.get(digest)).collect();
         let (Some(last), Some(end)) = (judged.last(), judged.len().checked_sub(1).and_then(|at| chain.get(at))) else {
@@ -139,25 +139,25 @@ impl Conversations {
         self.judged.insert(end, Judged { conversation, became });
     }
 
-    /// Remembers where an answer belongs that is stored under this id.
+    /// Remembers the place of an answer that is stored under this id.
     pub(super) fn store(&self, id: Digest, stored: Stored) {
         self.stored.insert(id, stored);
     }
 
-    /// Where a stored answer belongs.
+    /// Returns the place of a stored answer.
     pub(super) fn stored(&self, id: Digest) -> Option<Stored> {
         self.stored.get(&id)
     }
 }
 
-/// Whether the agent names its conversation.
+/// The naming of a conversation by the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Named {
     Yes,
     No,
 }
 
-/// The end of a chain that goes on with this piece. Numbers of calls and the order of members do not count; what is said does.
+/// Returns the end of a chain that goes on with this piece. Numbers of calls and the order of members do not count; its words do.
 pub(super) fn next(before: Digest, said: &ChatItem) -> Digest {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&before);

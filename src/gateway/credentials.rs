@@ -1,4 +1,4 @@
-//! The gateway's credentials at the agent behind it, where that asks for tokens (OAuth 2.0 client credentials).
+//! The gateway's credentials at the agent behind it, if that asks for tokens (OAuth 2.0 client credentials).
 
 use std::sync::{MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,16 +13,16 @@ use url::Url;
 use super::json::Json;
 use crate::outgoing;
 
-/// What a gateway shows to get a token.
+/// The credentials by which a gateway gets a token.
 #[derive(Clone, Debug)]
 pub struct ClientCredentials {
-    /// Where tokens are given out.
+    /// The address that gives out tokens.
     pub token_url: Url,
-    /// Who it is.
+    /// Its id.
     pub client_id: String,
     /// Its secret.
     pub client_secret: SecretString,
-    /// What it asks for, where it has to say so.
+    /// The scope that it asks for, if one has to be named.
     pub scope: Option<String>,
 }
 
@@ -44,14 +44,14 @@ pub(super) struct Credentials {
     http: reqwest::Client,
     shown: ClientCredentials,
     kept: std::sync::Mutex<Kept>,
-    /// Held by the one that fetches: whoever comes meanwhile finds what it got.
+    /// Held by the call that fetches: a call that comes meanwhile finds its token.
     fetching: Mutex<()>,
 }
 
-/// What is known of tokens.
+/// The state of the token.
 #[derive(Default)]
 enum Kept {
-    /// Nothing.
+    /// No token was asked for.
     #[default]
     Nothing,
     /// A token.
@@ -67,10 +67,10 @@ struct Token {
 
 /// A token is renewed this long before it ends.
 const BEFORE_ITS_END: Duration = Duration::from_secs(30);
-/// Where nothing is said, RFC 6749 leaves it to us.
+/// The lifetime of a token without one: RFC 6749 leaves it to us.
 const UNSAID_LIFETIME: Duration = Duration::from_secs(300);
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Who could not be given a token is not asked again for so long.
+/// The pause after a failure to get a token.
 const AFTER_FAILURE: Duration = Duration::from_secs(5);
 const MAX_BYTES: usize = 64 * 1024;
 
@@ -84,7 +84,7 @@ impl Credentials {
         }
     }
 
-    /// The value of `Authorization`; `None` where no token could be had. Callers that come together wait for one token, and are told of one
+    /// Returns the value of `Authorization`; `None` if no token could be had. Callers that come together wait for one token, and are told of one
     /// failure.
     pub(super) async fn header(&self) -> Option<HeaderValue> {
         if let Some(known) = self.known() {
@@ -106,7 +106,7 @@ impl Credentials {
         header
     }
 
-    /// What is known without asking; `None` where it has to be asked for.
+    /// Returns what is known without asking; `None` if a token has to be asked for.
     fn known(&self) -> Option<Option<HeaderValue>> {
         match &*self.lock() {
             Kept::Token(token) if Instant::now() < token.good_until => Some(Some(token.header.clone())),

@@ -1,9 +1,9 @@
-//! A refusal of a message, and the words in which callers are told.
+//! A refusal of a message, and its words for callers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// Where a message was stopped.
+/// The stage at which a message was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Stage {
     /// On its way to the agent that is called.
@@ -21,21 +21,21 @@ impl Stage {
     }
 }
 
-/// Why a message does not go on.
+/// The reason why a message does not go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Denial {
     /// One sentence for the agent and its user; it tells nothing of rules or contents.
     pub(super) message: String,
-    /// Under which id it is recorded; empty where nothing was decided, because nothing could be read or asked.
+    /// The id under which it is recorded; empty if nothing was decided, because nothing could be read or asked.
     pub(super) decision_id: String,
-    /// Why, as codes.
+    /// The reasons, as codes.
     pub(super) reason_codes: Vec<String>,
-    /// Where it was stopped.
+    /// The stage at which it was stopped.
     pub(super) stage: Stage,
 }
 
 impl Denial {
-    /// A refusal of something that no verdict was reached about.
+    /// Makes a refusal without a verdict.
     pub(super) fn undecided(stage: Stage, code: &str, message: impl Into<String>) -> Self {
         Self {
             message: message.into(),
@@ -45,7 +45,7 @@ impl Denial {
         }
     }
 
-    /// A refusal of a message that a verdict changed where it cannot be changed.
+    /// Makes a refusal of a message that a verdict changed although it cannot be changed.
     pub(super) fn unmodifiable(stage: Stage) -> Self {
         let what = match stage {
             Stage::Request => "message",
@@ -55,7 +55,7 @@ impl Denial {
         Self::undecided(stage, "modification_refused", message)
     }
 
-    /// What callers are shown. Clients drop everything else of an error, so the id of the decision is in it.
+    /// Returns the text for callers. Clients drop everything else of an error, so the id of the decision is in it.
     pub(super) fn text(&self) -> String {
         let message = self.message.trim();
         if self.decision_id.is_empty() {

@@ -1,6 +1,6 @@
-//! Why a gateway cannot start.
+//! The error that a gateway cannot start.
 
-/// Why a gateway cannot start.
+/// The reason why a gateway cannot start.
 #[derive(Debug, thiserror::Error)]
 #[error("gateway `{gateway}`: {why}")]
 pub struct GatewayError {

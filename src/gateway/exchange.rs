@@ -1,4 +1,4 @@
-//! One exchange: a call is judged, sent on, and what comes back is judged and handed back. Every protocol goes this way.
+//! One exchange: a call is judged, sent on, and its answer is judged and handed back. Every protocol goes this way.
 //!
 //! ```text
 //! known? ─▶ admit ─▶ send ─▶ agent ─▶ a stream: Dialect, hold.rs
@@ -28,12 +28,12 @@ use super::upstream::{AsWhom, Forward, UpstreamFault};
 use super::verdicts::Question;
 use crate::wire::is_identifier;
 
-/// A call of a protocol: from the request that was read to what its caller is told.
+/// A call of a protocol: from the request that was read to the answer for its caller.
 pub(super) trait Protocol: Send + Sync + Sized + 'static {
-    /// How its streams work.
+    /// The events of its streams.
     type Events: Relayed;
 
-    /// What its caller waits for, and how that is told after heartbeats.
+    /// Returns what its caller waits for, and its form after heartbeats.
     fn awaited(&self, route: &Arc<Route>) -> Awaited;
 
     /// The task that the call is about.
@@ -46,28 +46,28 @@ pub(super) trait Protocol: Send + Sync + Sized + 'static {
         Vec::new()
     }
 
-    /// What is answered without asking the agent: what was stopped before.
+    /// Returns the answer that needs no question to the agent: about a task that was stopped before.
     fn known(&self, exchange: &Exchange) -> Option<Opened<Self::Events>>;
 
-    /// Has the call judged, and takes over what the verdict made of it.
+    /// Has the call judged, and takes over its modification by the verdict.
     fn admit(&mut self, exchange: &Exchange) -> impl Future<Output = Result<(), Denial>> + Send;
 
-    /// The request to the agent. What it says is not needed afterwards.
+    /// Makes the request to the agent. Its words are not needed afterwards.
     fn send(&mut self, received: &Received) -> Outgoing;
 
-    /// The stream that answers it. `None` where it takes whole answers only.
+    /// Returns the stream that answers it. `None` if it takes whole answers only.
     fn stream(&self, exchange: &Exchange, head: &Head) -> Option<Self::Events>;
 
-    /// Whether the body under this head may be the answer.
+    /// Returns `true` if the body under this head may be the answer.
     fn takes_body(&self, _: &Head) -> bool {
         true
     }
 
-    /// What an answer carries.
+    /// Returns the content of an answer.
     ///
     /// # Errors
     ///
-    /// What the agent gave in place of an answer.
+    /// A description of what the agent gave in place of an answer.
     fn read(&self, answer: Json) -> Result<Json, &'static str>;
 
     /// Has a whole answer judged, and puts it into its form; `None` is an answer without a body.
@@ -81,17 +81,17 @@ pub(super) trait Protocol: Send + Sync + Sized + 'static {
     /// The refusal of the call.
     fn refused(&self, route: &Route, denial: &Denial) -> Opened<Self::Events>;
 
-    /// Something went wrong before or behind the gateway.
+    /// Makes the answer for an error before or behind the gateway.
     fn fault(&self, route: &Route, status: StatusCode, message: &str) -> Opened<Self::Events>;
 }
 
-/// What the parts of an exchange share.
+/// The state that the parts of an exchange share.
 pub(super) struct Exchange {
     pub(super) route: Arc<Route>,
     pub(super) received: Arc<Received>,
 }
 
-/// What goes to the agent beside headers.
+/// The request to the agent beside headers.
 pub(super) struct Outgoing {
     pub(super) rest: String,
     pub(super) query: Option<String>,
@@ -105,21 +105,21 @@ pub(super) struct Outgoing {
 /// The head of an answer.
 pub(super) struct Head {
     pub(super) status: StatusCode,
-    /// What of its headers is for the caller.
+    /// The headers that are for the caller.
     pub(super) headers: HeaderMap,
 }
 
-/// Whether a message says something.
+/// The content of a message: identifiers alone, or words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Says {
     /// Identifiers, numbers and words of the protocol. Rules look at them; no model is asked.
     Identifiers,
-    /// More.
+    /// Words.
     Words,
 }
 
 impl Exchange {
-    /// Has a request judged; gives the parameters of its step where it was modified.
+    /// Has a request judged; returns the parameters of its step if it was modified.
     pub(super) async fn ask(&self, question: &Question, says: Says) -> Result<Option<Json>, Denial> {
         match says {
             Says::Identifiers => self.route.ask_rules(question).await,
@@ -127,7 +127,7 @@ impl Exchange {
         }
     }
 
-    /// Remembers that what the caller sent may come back in this task.
+    /// Remembers that the words of the caller may come back in this task.
     pub(super) fn expect_echo(&self, scope: Option<&str>, echo: &Echo) {
         if let Some(scope) = scope {
             self.route.judged.expect_echo(scope, echo);
@@ -135,12 +135,12 @@ impl Exchange {
     }
 }
 
-/// Where no node can say whether a task was stopped: it is not shown then.
+/// The message if no node can say whether a task was stopped: it is not shown then.
 pub(super) const UNKNOWN_TASK: &str =
     "shared state does not answer, so it is not known whether this task was stopped; try again later";
-/// Where there is no agent to send a call to.
+/// The message if there is no agent to send a call to.
 const NO_AGENT: &str = "there is no agent behind this gateway";
-/// Where heartbeats have begun a whole answer.
+/// The message if heartbeats have begun a whole answer.
 pub(super) const UNASKED_STREAM: &str = "the agent behind the gateway answered with a stream that nobody asked for";
 
 /// Answers a call.
@@ -155,14 +155,14 @@ pub(super) async fn answer<P: Protocol>(route: Arc<Route>, call: P, received: Re
     let beating = pulse.clone();
     let opening = async move {
         let opened = open(exchange, call, beating).await;
-        // Whoever is told of something that was stopped may ask another node for it.
+        // A caller that is told of something that was stopped may ask another node for it.
         telling.tell().await;
         opened
     };
     respond(route, &pulse, opening, awaited).await
 }
 
-/// What comes before the agent is asked: whether the task was stopped, and the verdict about the call. An error is the answer.
+/// Checks a call before the agent is asked: whether the task was stopped, and the verdict about the call. An error is the answer.
 async fn admit<P: Protocol>(exchange: &Exchange, call: &mut P, pulse: &Pulse) -> Result<(), Opened<P::Events>> {
     let Exchange { route, received } = exchange;
     if let Some(task) = call.task()
@@ -261,7 +261,7 @@ async fn open<P: Protocol>(exchange: Exchange, mut call: P, pulse: Pulse) -> Ope
     pulse.while_held(call.finish(&exchange, answer, head)).await
 }
 
-/// The head of an answer: its status, and what of its headers the caller is given.
+/// Returns the head of an answer: its status, and the headers that the caller is given.
 fn head_of(response: &reqwest::Response, exchange: &Exchange) -> Head {
     let Exchange { route, received } = exchange;
     let mut headers = answer_headers(response.headers(), &received.transport.judged, route.settings.pass_auth);
@@ -277,7 +277,7 @@ fn head_of(response: &reqwest::Response, exchange: &Exchange) -> Head {
     }
 }
 
-/// Reads an answer; `None` for an empty one. What cannot be read does not go on.
+/// Reads an answer; `None` for an empty one. One that cannot be read does not go on.
 fn take<P: Protocol>(route: &Route, call: &P, body: &[u8]) -> Result<Option<Json>, &'static str> {
     if body.trim_ascii().is_empty() {
         return Ok(None);

@@ -1,11 +1,11 @@
-//! Following a stream: what takes its events one by one, and says what of them goes on.
+//! Following a stream: its events are taken one by one, and released or held.
 
 use std::future::Future;
 
 use super::route::Route;
 use super::sse::Event;
 
-/// What follows a stream: it takes each event, and says what goes on. An error holds the events with which the stream ends.
+/// A follower of a stream: it takes each event, and returns those that go on. An error holds the events with which the stream ends.
 pub(super) trait Follow: Send + Sync {
     /// Takes an event; `waiting` are the bytes of one that has not arrived whole.
     fn take(&mut self, event: Event, waiting: usize) -> impl Future<Output = Result<Vec<Event>, Vec<Event>>> + Send;
@@ -13,16 +13,16 @@ pub(super) trait Follow: Send + Sync {
     /// Takes room for an event that has not arrived whole.
     fn wait_for(&mut self, waiting: usize) -> impl Future<Output = Result<(), Vec<Event>>> + Send;
 
-    /// What was held until the end of the stream.
+    /// Returns the events that were held until the end of the stream.
     fn release(&mut self) -> impl Future<Output = Result<Vec<Event>, Vec<Event>>> + Send;
 
-    /// How a stream ends that cannot be followed.
+    /// Returns the end of a stream that cannot be followed.
     fn broken(&mut self, why: &str) -> Vec<Event>;
 }
 
-/// How streams of a protocol are followed. A dialect (`hold.rs`) is enough where events are held, judged and released in their order.
+/// The way in which streams of a protocol are followed. A dialect (`hold.rs`) is enough if events are held, judged and released in their order.
 pub(super) trait Streamed: Send + Sync {
-    /// What follows one.
+    /// The follower of one.
     type Follow<'r>: Follow
     where
         Self: 'r;

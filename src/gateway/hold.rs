@@ -14,7 +14,7 @@ use super::upstream::Room;
 use super::verdicts::Question;
 use crate::work::unfolded_as_tree;
 
-/// How one protocol puts things into streams.
+/// The form of one protocol's streams.
 pub(super) trait Dialect: Send {
     /// The names that the protocol gives to events.
     const NAMES: &'static [&'static str];
@@ -22,26 +22,26 @@ pub(super) trait Dialect: Send {
     /// Whether a running text may go on in another stream of its task.
     const LASTING: bool = false;
 
-    /// What an event carries.
+    /// Reads the content of an event.
     ///
     /// # Errors
     ///
     /// When it cannot be read: such an event never goes on.
     fn read(&mut self, event: &Event) -> Result<Json, String>;
 
-    /// The event that carries this in place of what it carried.
+    /// Returns the event with this content in place of its own.
     fn write(&self, event: &Event, value: &Json) -> Event;
 
-    /// Whether something is whole with this event: held words are judged now.
+    /// Returns `true` if something is whole with this event: held words are judged now.
     fn completes(&mut self, value: &Json) -> bool;
 
-    /// Running texts that this event continues: the name of each, and the piece.
+    /// Returns the running texts that this event continues: the name of each, and the piece.
     fn texts<'v>(&self, value: &'v mut Json) -> Vec<(String, &'v mut String)>;
 
-    /// To what the events belong, for what was judged before; `None` while nobody knows.
+    /// Returns the scope of the events, for units that were judged before; `None` while it is not known.
     fn scope(&self) -> Option<String>;
 
-    /// The task to which they belong, where other nodes may have stopped it.
+    /// Returns the task to which they belong, if other nodes may have stopped it.
     fn task(&self) -> Option<&str> {
         None
     }
@@ -49,13 +49,13 @@ pub(super) trait Dialect: Send {
     /// The step that carries these.
     fn question(&mut self, values: Vec<Json>) -> Question;
 
-    /// What such a step carries after it was modified.
+    /// Returns the content of such a step after it was modified.
     fn carried(&mut self, params: Json) -> Option<Vec<Json>>;
 
-    /// How a stream ends that goes no further; whoever asks again for what it showed gets the same answer.
+    /// Returns the end of a stream that goes no further; a caller that asks again for what it showed gets the same answer.
     fn end_denied(&mut self, denial: &Denial) -> Vec<Event>;
 
-    /// How a stream ends that cannot be followed.
+    /// Returns the end of a stream that cannot be followed.
     fn end_broken(&mut self, why: &str) -> Vec<Event>;
 }
 
@@ -64,7 +64,7 @@ const MAX_LANES: usize = 64;
 /// Events that are held at most, however small.
 const MAX_HELD: usize = 4_096;
 
-/// What of a stream is held.
+/// The held part of a stream.
 pub(super) struct Hold<'r, D> {
     route: &'r Route,
     dialect: D,
@@ -72,9 +72,9 @@ pub(super) struct Hold<'r, D> {
     /// Bytes that the held events take, and bytes that they have on the wire.
     held_bytes: usize,
     held_size: usize,
-    /// What was released so far, as a chain; `None` where nobody knows to which task it belongs.
+    /// The chain of what was released so far; `None` while its task is not known.
     chain: Option<Digest>,
-    /// Whether something was released before its task was known.
+    /// True if something was released before its task was known.
     is_anonymous: bool,
     /// Identifiers that rules have looked at in this stream.
     seen: HashSet<Digest>,
@@ -87,7 +87,7 @@ pub(super) struct Hold<'r, D> {
 
 /// A value that waits to be judged.
 struct Held {
-    /// The event that carries it; `None` for what stands on the lines beside the data of an event.
+    /// The event that carries it; `None` for the lines beside the data of an event.
     event: Option<Event>,
     value: Json,
 }
@@ -115,14 +115,14 @@ impl<'r, D: Dialect> Hold<'r, D> {
         }
     }
 
-    /// The chain of a stream begins with the first event of which the task is known. One that said something before belongs to nobody.
+    /// Begins the chain of a stream, with the first event of which the task is known. A stream that released something before has none.
     fn begin_chain(&mut self, scope: Option<&str>) {
         if self.chain.is_none() && !self.is_anonymous {
             self.chain = scope.map(beginning);
         }
     }
 
-    /// Why another node stopped the task of this stream, where one did; asked once. One that begins with this stream was not.
+    /// Returns the reason why another node stopped the task of this stream, if one did; asked once. One that begins with this stream was not.
     async fn stopped_elsewhere(&mut self) -> Option<Denial> {
         let task = self.dialect.task()?;
         if self.asked.as_deref() == Some(task) {
@@ -143,7 +143,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
         }
     }
 
-    /// What stands on the lines beside the data of an event, unless it is a number, a name of the protocol, or was there before.
+    /// Returns the lines beside the data of an event, unless each is a number, a name of the protocol, or was there before.
     fn lines_of(&self, event: &Event) -> Option<Json> {
         let mut lines = Json::Object(Vec::new());
         if !event.name.is_empty() && !D::NAMES.contains(&event.name.as_str()) {
@@ -194,8 +194,8 @@ impl<'r, D: Dialect> Hold<'r, D> {
         self.dialect.end_denied(denial)
     }
 
-    /// The values as they are judged: in the place of the first piece of each running text the whole of it, after the end of what was
-    /// released of it before. And what was put before each.
+    /// Joins the values as they are judged: in the place of the first piece of each running text stands the whole of it, after the end of what was
+    /// released of it before. Also returns what was put before each.
     fn joined(&self, values: &[Json]) -> (Vec<Json>, BTreeMap<String, String>) {
         let mut values = values.to_vec();
         let mut whole = self.pieces(&values);
@@ -221,7 +221,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
         pieces
     }
 
-    /// What a verdict made of joined values, taken apart again. `None` where that cannot be done.
+    /// Takes joined values apart again, after their verdict. `None` if that cannot be done.
     fn unjoined(&mut self, params: Json, before: &[Json], mut led: BTreeMap<String, String>) -> Option<Vec<Json>> {
         let mut values = self.dialect.carried(params)?;
         if values.len() != before.len() {
@@ -271,7 +271,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
 }
 
 impl<D: Dialect + Sync> Follow for Hold<'_, D> {
-    /// Takes an event; gives what may go on. `waiting` are the bytes of one that has not arrived whole.
+    /// Takes an event; returns those that may go on. `waiting` are the bytes of one that has not arrived whole.
     async fn take(&mut self, event: Event, waiting: usize) -> Result<Vec<Event>, Last> {
         let bytes = unfolded_as_tree(event.data.as_bytes()) + event.name.len();
         if let Err(fault) = self.room.take(self.held_bytes.saturating_add(bytes + waiting)).await {
@@ -342,7 +342,7 @@ impl<D: Dialect + Sync> Follow for Hold<'_, D> {
         }
     }
 
-    /// Judges what is held.
+    /// Judges the held events.
     async fn release(&mut self) -> Result<Vec<Event>, Last> {
         let held = std::mem::take(&mut self.held);
         (self.held_bytes, self.held_size) = (0, 0);
@@ -403,7 +403,7 @@ impl<D: Dialect + Sync> Streamed for D {
     }
 }
 
-/// Judges a list of events that is there as a whole, as a stream of them would be; gives what may be shown, and whether that is all.
+/// Judges a list of events that is there as a whole, as a stream of them would be; returns what may be shown, and whether that is all.
 pub(super) async fn judge_list<D: Dialect + Sync>(
     route: &Route,
     dialect: D,

@@ -1,4 +1,4 @@
-//! Judged units: what was judged passes again in its place, without asking once more.
+//! Judged units: a unit that was judged passes again in its place, without asking once more.
 //!
 //! A message is taken apart into units: each element of a list of parts, and each other string that is no identifier, stamp or word of
 //! the protocol. The units of one task in one direction make a chain: each is tied to all that came before it, and to the artifact or
@@ -21,7 +21,7 @@ use super::json::Json;
 use crate::shared::{Away, Kept, LocalValues, Values};
 use crate::wire::is_identifier;
 
-/// What a chain of units comes to, or a name as it is kept.
+/// The digest of a chain of units, or a name as it is kept.
 pub(super) type Digest = [u8; 32];
 
 /// The units that one route has had judged, and the tasks that it stopped.
@@ -47,11 +47,11 @@ struct Stopped {
 pub(super) struct Rejected {
     /// Its conversation.
     pub(super) context: String,
-    /// Why.
+    /// The reason.
     pub(super) denial: Denial,
 }
 
-/// What is known of a message.
+/// The novelty of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Novelty {
     /// It carries identifiers and no words.
@@ -68,12 +68,12 @@ const RELEASED: u64 = 50_000;
 const ENDS: u64 = 20_000;
 /// How much of what was released is judged again with what follows.
 const OVERLAP_BYTES: usize = 256;
-/// How much is kept of tasks that were stopped.
+/// The bounds of the tasks that were stopped.
 pub(super) const STOPPED: Kept = Kept {
     bytes: 8 * 1024 * 1024,
     idle: KEPT_FOR,
 };
-/// What an entry takes beside its value.
+/// The bytes of an entry beside its value.
 const ENTRY_BYTES: usize = 256;
 const KEPT_FOR: Duration = Duration::from_secs(60 * 60);
 
@@ -84,7 +84,7 @@ impl Default for JudgedUnits {
 }
 
 impl JudgedUnits {
-    /// Nothing is judged yet; what is stopped is kept there.
+    /// Makes a store in which nothing is judged yet; stopped tasks are kept there.
     pub(super) fn new(stopped: Arc<dyn Values>) -> Self {
         let weighed = |bytes: usize| u32::try_from(bytes.saturating_add(ENTRY_BYTES)).unwrap_or(u32::MAX);
         let changed = Cache::builder().max_capacity(CHANGED_BYTES).time_to_live(KEPT_FOR);
@@ -109,7 +109,7 @@ impl JudgedUnits {
         });
     }
 
-    /// What is known of a message whose units follow on this chain.
+    /// Returns the novelty of a message whose units follow on this chain.
     pub(super) fn known(&self, before: Option<Digest>, message: &Json) -> Novelty {
         match chain(before.unwrap_or_default(), message) {
             None => Novelty::Bare,
@@ -118,7 +118,7 @@ impl JudgedUnits {
         }
     }
 
-    /// Remembers that a message was released after this chain, and what became of its units; gives the chain with it.
+    /// Remembers that a message was released after this chain, and the new form of its units; returns the chain with it.
     pub(super) fn remember(&self, scope: &str, before: Digest, message: &Json, became: &Json) -> Digest {
         let mut after = Vec::new();
         let mut became_units = became.clone();
@@ -142,17 +142,17 @@ impl JudgedUnits {
         }
     }
 
-    /// Remembers that something that stands for itself was let through.
+    /// Remembers that a message that stands for itself was let through.
     pub(super) fn let_through(&self, digest: Digest) {
         self.released.insert(digest, ());
     }
 
-    /// Whether it was.
+    /// Returns `true` if it was let through.
     pub(super) fn was_let_through(&self, digest: Digest) -> bool {
         self.released.contains_key(&digest)
     }
 
-    /// For a route under other settings: what was stopped stays so; what was allowed is asked about again.
+    /// Makes the store for a route under other settings: stopped tasks stay so; what was allowed is asked about again.
     pub(super) fn renewed(&self) -> Self {
         Self {
             ends: self.ends.clone(),
@@ -192,7 +192,7 @@ impl JudgedUnits {
         }
     }
 
-    /// Why a task was stopped, where it was.
+    /// Returns the reason why a task was stopped, if it was.
     pub(super) fn denied(&self, task: &str) -> Option<Denial> {
         Some(self.stopped(task)?.denial)
     }
@@ -209,7 +209,7 @@ impl JudgedUnits {
         serde_json::from_slice(&self.stopped.known(&name(task))?).ok()
     }
 
-    /// Asks other nodes whether they stopped these tasks; [`Away`]: nobody knows now.
+    /// Asks other nodes whether they stopped these tasks; [`Away`]: that cannot be known now.
     pub(super) async fn learn(&self, tasks: &[&str]) -> Result<(), Away> {
         let ids: Vec<Digest> = tasks.iter().map(|task| name(task)).collect();
         self.stopped.learn(&ids).await
@@ -243,12 +243,12 @@ pub(super) fn lengthen(end: &mut String, text: &str) {
     end.drain(..from);
 }
 
-/// Where the chain of a task begins.
+/// Returns the beginning of a task's chain.
 pub(super) fn beginning(scope: &str) -> Digest {
     blake3::derive_key("aos-guardian judged units 1", scope.as_bytes())
 }
 
-/// The chain after this message; `None` where it has no units.
+/// Returns the chain after this message; `None` if it has no units.
 fn chain(before: Digest, message: &Json) -> Option<Digest> {
     let (mut end, mut some) = (before, false);
     for_each_unit(&mut message.clone(), &mut |unit| {
@@ -272,14 +272,14 @@ fn key(scope: &str, unit: &Json) -> Digest {
     link(beginning(scope), &name(&unit.write()))
 }
 
-/// Whether a message carries nothing but identifiers, stamps, numbers, flags and words of the protocols.
+/// Returns `true` if a message carries nothing but identifiers, stamps, numbers, flags and words of the protocols.
 pub(super) fn is_bare(message: &Json) -> bool {
     let mut bare = true;
     for_each_unit(&mut message.clone(), &mut |_| bare = false);
     bare
 }
 
-/// The identifiers in a message, each as what it comes to.
+/// Returns the digests of the identifiers in a message.
 pub(super) fn identifiers(message: &Json) -> Vec<Digest> {
     let mut found = Vec::new();
     each_identifier(message, "", &mut |text| found.push(name(text)));
@@ -289,10 +289,10 @@ pub(super) fn identifiers(message: &Json) -> Vec<Digest> {
 /// Identifiers longer than this are not relayed.
 pub(super) const MAX_ID_BYTES: usize = 256;
 
-/// What an agent gave that has a longer one.
+/// The description of an answer with a longer one.
 pub(super) const LONG_ID: &str = "something with an id of more than 256 bytes";
 
-/// Whether a message names a task, a conversation or the like with more than [`MAX_ID_BYTES`] bytes.
+/// Returns `true` if a message names a task, a conversation or the like with more than [`MAX_ID_BYTES`] bytes.
 pub(super) fn has_long_id(message: &Json) -> bool {
     match message {
         Json::Object(members) => members.iter().any(|(name, member)| match member {
@@ -317,7 +317,7 @@ fn each_identifier(value: &Json, name: &str, seen: &mut impl FnMut(&str)) {
 
 /// A unit of a message.
 struct Unit<'v> {
-    /// The artifact or message in which it stands, and the role of whoever says it.
+    /// The artifact or message in which it stands, and the role of its speaker.
     holder: Digest,
     /// The name of the member that holds it.
     name: &'v str,
@@ -370,7 +370,7 @@ fn visit(value: &mut Json, name: &str, holder: Digest, seen: &mut impl FnMut(Uni
     }
 }
 
-/// Longer numbers are somebody's data.
+/// Longer numbers are data.
 const MAX_DIGITS: usize = 32;
 
 fn holder_of(members: &[(String, Json)]) -> Option<Digest> {
@@ -390,7 +390,7 @@ fn is_id_or_word(name: &str) -> bool {
     IDS.has(name) || WORDS_OF.has(name)
 }
 
-/// Whether a text is one that the protocols themselves give to a member of this name.
+/// Returns `true` if a text is one that the protocols themselves give to a member of this name.
 fn is_protocol_word(name: &str, text: &str) -> bool {
     if STAMPS.has(name) {
         return text.len() <= 40 && text.chars().all(|c| c.is_ascii_digit() || "TZtz:+-. ".contains(c));
@@ -431,7 +431,7 @@ const WORDS: Words = Words(
     runcompleted turnend operationcomplete waitforinput success error running waiting application/json text/plain",
 );
 
-/// Names of members that a message may have which says nothing.
+/// Names of members that a message without words may have.
 const NAMES: Words = Words(
     "jsonrpc id method params result error code message messages list task tasks taskId contextId messageId artifactId sessionId \
     referenceTaskIds pushNotificationConfigId pushNotificationConfig configs configuration run_id request_id thread_id agent \

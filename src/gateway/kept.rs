@@ -1,4 +1,4 @@
-//! What a protocol keeps from one exchange to the next, beyond what all of them share.
+//! The state that a protocol keeps from one exchange to the next, beyond what all of them share.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// The value of this key, where there is one of this type.
+    /// Returns the value of this key, if there is one of this type.
     pub(super) fn get<V: Send + Sync + 'static>(&self, key: Digest) -> Option<Arc<V>> {
         self.0.get(&key)?.downcast().ok()
     }

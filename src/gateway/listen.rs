@@ -33,11 +33,11 @@ pub struct Gateways {
 pub struct Own {
     /// Its name.
     pub name: String,
-    /// Where it listens.
+    /// The address that it listens on.
     pub address: SocketAddr,
     /// Its socket.
     pub listener: TcpListener,
-    /// What is served there.
+    /// The routes that are served there.
     pub router: Router,
 }
 
@@ -48,11 +48,11 @@ pub struct Reload {
     slots: Arc<[Slot]>,
 }
 
-/// What all gateways share.
+/// The state that all gateways share.
 #[derive(Clone)]
 pub(super) struct House {
     pub(super) protocols: &'static [Entry],
-    /// Where the guardian itself listens.
+    /// The address that the guardian itself listens on.
     pub(super) served_at: SocketAddr,
     pub(super) guardian: Arc<Guardian>,
     pub(super) memory: Arc<Memory>,
@@ -67,8 +67,8 @@ struct Slot {
 }
 
 impl Gateways {
-    /// Puts gateways together, and binds those that have addresses of their own. `served_at` is where the guardian itself listens, `memory`
-    /// what bodies may take there and here together, `keyring` the credentials in force there.
+    /// Puts gateways together, and binds those that have addresses of their own. `served_at` is the address of the guardian itself, `memory` the
+    /// bytes that bodies may take there and here together, `keyring` the credentials in force there.
     ///
     /// # Errors
     ///
@@ -95,7 +95,7 @@ impl Gateways {
         self.router.clone()
     }
 
-    /// To change them while they are at work.
+    /// Returns the means to change them while they are at work.
     pub fn reload(&self) -> Reload {
         self.reload.clone()
     }
@@ -114,7 +114,7 @@ pub struct Renewed {
 }
 
 impl Reload {
-    /// Looks whether these settings can be put in force.
+    /// Checks that these settings can be put in force.
     ///
     /// # Errors
     ///
@@ -139,8 +139,8 @@ impl Reload {
 }
 
 impl Renewed {
-    /// Puts them in force; exchanges that are under way end as they began. Gives the names of gateways that have to wait for a start,
-    /// because nobody listens where they are to be reached.
+    /// Puts them in force; exchanges that are under way end as they began. Returns the names of gateways that have to wait for a start, because their
+    /// addresses are not listened on.
     pub fn put_in_force(self) -> Vec<String> {
         for (slot, desk) in self.slots.iter().zip(self.desks) {
             slot.desk.store(desk.map(Arc::new));

@@ -8,26 +8,26 @@
 //!           key, size                    deny ─▶ error in the form that the protocol's clients show
 //! ```
 //!
-//! | file | what it does |
+//! | file | its part |
 //! |---|---|
 //! | `exchange.rs` | one exchange, the same for every protocol; the trait `Protocol` is what a protocol adds |
-//! | `receive.rs` | who calls, and what; within bounds |
+//! | `receive.rs` | the caller and its request; within bounds |
 //! | `tokens.rs`, `token_endpoint.rs` | tokens for callers that ask for one with their key (OAuth 2.0 client credentials) |
 //! | `query.rs` | reads strictly, as `wire::Json`; what is forwarded is written from the value that was judged |
 //! | `verdicts.rs`, `step_verdict.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
-//! | `modification.rs` | what a modified message may differ in |
-//! | `concatenated.rs` | texts in several parts are judged also as what they make together |
-//! | `card.rs` | fetches what the agent behind a gateway shows of itself |
-//! | `transport.rs` | paths and headers: what of them goes on |
+//! | `modification.rs` | the differences that a modified message may have |
+//! | `concatenated.rs` | texts in several parts are judged also as the whole that they make |
+//! | `card.rs` | fetches the card of the agent behind a gateway |
+//! | `transport.rs` | paths and headers: the parts of them that go on |
 //! | `upstream.rs`, `credentials.rs` | sends on: own credentials, few headers, no redirects |
 //! | `slow_answer.rs` | hands answers back, at once or after heartbeats |
 //! | `follow.rs`, `hold.rs`, `relay.rs`, `sse.rs` | streams: events are held, judged, released |
 //! | `body.rs` | heartbeats while a message is held; the work ends with its reader |
-//! | `cancel_upstream.rs` | cancels what nobody is going to read |
+//! | `cancel_upstream.rs` | cancels answers that will not be read |
 //! | `judged_units.rs` | later views show what earlier ones showed |
-//! | `kept.rs` | what a protocol keeps from one exchange to the next |
-//! | `conversations.rs` | what was judged of conversations with a model, and in which session |
-//! | `push.rs`, `addresses.rs` | webhooks, and which addresses may be called |
+//! | `kept.rs` | the state that a protocol keeps from one exchange to the next |
+//! | `conversations.rs` | the judged pieces of conversations with a model, and their sessions |
+//! | `push.rs`, `addresses.rs` | webhooks, and the addresses that may be called |
 //! | `own` | the guardian itself as an agent |
 //! | `protocols.rs` | the table of protocols |
 //! | one folder a protocol | its methods, shapes and refusals |

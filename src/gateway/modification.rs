@@ -2,7 +2,7 @@
 
 use super::json::Json;
 
-/// Members that say which message this is and what kind of thing it is. A message in which they are changed is another one.
+/// Members that identify the message and its kind. A message in which they are changed is another one.
 const FIXED: &[&str] = &[
     "jsonrpc",
     "id",
@@ -19,7 +19,7 @@ const FIXED: &[&str] = &[
     "toolId",
 ];
 
-/// Whether two messages are the same but for strings that may be modified.
+/// Returns `true` if two messages are the same but for strings that may be modified.
 pub(super) fn differs_in_strings_only(before: &Json, after: &Json) -> bool {
     match (before, after) {
         (Json::Text(_), Json::Text(_)) => true,

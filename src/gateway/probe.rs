@@ -1,4 +1,4 @@
-//! Looking whether the agent behind a gateway is there, without telling it anything.
+//! The check that the agent behind a gateway is there, without telling it anything.
 
 use std::time::Duration;
 
@@ -7,11 +7,11 @@ use crate::outgoing::client;
 
 const PROBE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Asks the agent behind a gateway for what it says of itself.
+/// Asks the agent behind a gateway for its description of itself.
 ///
 /// # Errors
 ///
-/// Why it is not there, in words for an operator.
+/// The reason why it is not there, in words for an operator.
 pub async fn probe(settings: &Settings) -> Result<String, String> {
     let Some(base) = &settings.upstream else {
         return Ok("the guardian itself answers".to_owned());
@@ -39,7 +39,7 @@ pub async fn probe(settings: &Settings) -> Result<String, String> {
     match (places.contains(&""), answered) {
         // It need not show a card at all, and may show it elsewhere.
         (true, Some(status)) => Ok(format!("{base} answers (HTTP {}, no card there)", status.as_u16())),
-        // A model shows its list to nobody without a key.
+        // A model shows its list only with a key.
         (_, Some(status)) if settings.protocol.is_model && status == http::StatusCode::UNAUTHORIZED => {
             Ok(format!("{base} answers, and wants a key"))
         }

@@ -13,7 +13,7 @@ use super::{a2a, agent_protocol, agentvault, chat, mcp};
 
 /// A line of the table.
 pub struct Entry {
-    /// What is known of the protocol without speaking it.
+    /// The properties of the protocol.
     pub protocol: Protocol,
     /// Answers a caller of the agent behind the gateway.
     pub(super) serve: fn(Arc<Route>, Received) -> BoxFuture<'static, Response>,
@@ -21,7 +21,7 @@ pub struct Entry {
     pub(super) serve_own: fn(Desk, Received) -> BoxFuture<'static, Response>,
 }
 
-/// What a protocol is where its line says nothing else.
+/// The properties of a protocol if its line says nothing else.
 const PLAIN: Protocol = Protocol {
     name: "",
     gives_tokens: false,
@@ -75,7 +75,7 @@ pub static PROTOCOLS: [Entry; 6] = [
             ..PLAIN
         },
         serve: |route, received| Box::pin(mcp::serve(route, received)),
-        // Without a server behind it there is nobody to answer, and the exchange says so.
+        // Without a server behind it there is no answer, and the exchange says so.
         serve_own: |desk, received| Box::pin(mcp::serve(desk.route, received)),
     },
     Entry {

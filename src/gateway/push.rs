@@ -1,4 +1,4 @@
-//! Push notifications: webhooks that callers name are replaced by addresses of the gateway, so that what is pushed is judged too.
+//! Push notifications: webhooks that callers name are replaced by addresses of the gateway, so that notifications are judged too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,8 +12,7 @@ use super::addresses::{Callable, public_only};
 use crate::outgoing::client;
 use crate::shared::{Away, Kept, ValueId, Values};
 
-/// The webhooks of one route. Where nodes share no state they are kept in memory: after a restart, notifications of tasks from before
-/// it are refused.
+/// The webhooks of one route. If nodes share no state they are kept in memory: after a restart, notifications of tasks from before it are refused.
 pub(super) struct Webhooks {
     callable: Callable,
     known: Arc<dyn Values>,
@@ -23,7 +22,7 @@ pub(super) struct Webhooks {
     named: reqwest::Client,
 }
 
-/// Who a caller is, as far as a gateway knows.
+/// The identity of a caller, as far as a gateway knows it.
 pub(super) type Owner = Option<[u8; 32]>;
 
 #[derive(Serialize, Deserialize)]
@@ -32,10 +31,10 @@ struct Webhook {
     owner: Owner,
 }
 
-/// Where notifications arrive, under the gateway's own address.
+/// The path at which notifications arrive, under the gateway's own address.
 pub(super) const PUSH_PATH: &str = "/push/";
 
-/// How much is kept of webhooks.
+/// The bounds of the webhooks.
 pub(super) const WEBHOOKS: Kept = Kept {
     bytes: 8 * 1024 * 1024,
     idle: Duration::from_secs(7 * 24 * 60 * 60),
@@ -53,12 +52,12 @@ impl Webhooks {
         })
     }
 
-    /// The same webhooks, where others may be called from now on.
+    /// Returns the same webhooks under these rules for what may be called.
     pub(super) fn renewed(&self, callable: &Callable) -> Result<Self, reqwest::Error> {
         Self::new(callable, Arc::clone(&self.known))
     }
 
-    /// Puts a webhook of a caller behind an id that nobody can guess.
+    /// Puts a webhook of a caller behind an id that cannot be guessed.
     pub(super) fn register(&self, url: &str, owner: Owner) -> Result<String, &'static str> {
         if url.len() > MAX_URL_BYTES {
             return Err("it is longer than 2048 bytes");
@@ -71,7 +70,7 @@ impl Webhooks {
         Ok(id)
     }
 
-    /// Asks other nodes for the webhooks behind these ids; [`Away`]: nobody knows now whether there are any.
+    /// Asks other nodes for the webhooks behind these ids; [`Away`]: it cannot be known now whether there are any.
     pub(super) async fn learn(&self, ids: &[&str]) -> Result<(), Away> {
         let ids: Vec<ValueId> = ids.iter().filter(|id| is_id(id)).map(|id| value_id(id)).collect();
         self.known.learn(&ids).await
@@ -97,7 +96,7 @@ impl Webhooks {
         webhook.url.parse().ok()
     }
 
-    /// Delivers a notification; gives the webhook's status.
+    /// Delivers a notification; returns the webhook's status.
     pub(super) async fn deliver(&self, url: Url, headers: &HeaderMap, body: String) -> StatusCode {
         let http = if self.callable.names(&url) {
             &self.named
@@ -127,12 +126,12 @@ fn value_id(id: &str) -> ValueId {
     blake3::hash(id.as_bytes()).into()
 }
 
-/// Whether it has the form of one: nobody else is asked for others.
+/// Returns `true` if it has the form of one: other nodes are not asked for others.
 fn is_id(id: &str) -> bool {
     id.len() == 32 && id.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether a header has the form of a credential: a scheme and a token, or a token alone.
+/// Returns `true` if a header has the form of a credential: a scheme and a token, or a token alone.
 fn is_credential(value: &HeaderValue) -> bool {
     value.len() <= 4_096 && value.to_str().is_ok_and(|text| text.split(' ').count() <= 2)
 }

@@ -7,7 +7,7 @@ use crate::wire::is_identifier;
 pub(super) struct Query(Vec<(String, String)>);
 
 impl Query {
-    /// Reads a query. `None` where a name occurs twice: of two values, one reader takes the first, another the last.
+    /// Reads a query. `None` if a name occurs twice: of two values, one reader takes the first, another the last.
     pub(super) fn read(text: Option<&str>) -> Option<Self> {
         let pairs = url::form_urlencoded::parse(text.unwrap_or_default().as_bytes());
         let mut read: Vec<(String, String)> = Vec::new();
@@ -30,19 +30,19 @@ impl Query {
         self.pairs().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
-    /// Whether a flag is set, where it is named.
+    /// Returns whether a flag is set, if it is named.
     pub(super) fn says(&self, name: &str) -> Option<bool> {
         let value = self.get(name)?;
         Some(value.eq_ignore_ascii_case("true") || value == "1")
     }
 
-    /// The pairs that are identifiers: what else there is may hold words.
+    /// Returns the pairs that are identifiers: others may hold words.
     pub(super) fn only_identifiers(&self) -> Self {
         let is_plain = |(name, value): &&(String, String)| is_identifier(name) && is_identifier(value);
         Self(self.0.iter().filter(is_plain).cloned().collect())
     }
 
-    /// The text that goes on; `None` where there is nothing in it.
+    /// Returns the text that goes on; `None` if there is nothing in it.
     pub(super) fn write(&self) -> Option<String> {
         if self.0.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! Receive: who calls, and what; within bounds of size and time, before anything is understood.
+//! Receive: the caller and its request; within bounds of size and time, before anything is understood.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -26,16 +26,16 @@ use crate::work::{NoRoom, Taken, unfolded_as_tree};
 /// A request as it arrived.
 pub(super) struct Received {
     pub(super) method: Method,
-    /// What follows the gateway's own path.
+    /// The path after the gateway's own.
     pub(super) rest: String,
     pub(super) query: Query,
     pub(super) headers: HeaderMap,
-    /// What of the path and the headers goes on.
+    /// The parts of the path and the headers that go on.
     pub(super) transport: Transport,
     pub(super) body: Bytes,
     /// The hash of the key that the caller showed, or got a token for.
     pub(super) caller: Option<[u8; 32]>,
-    /// Room for what its body unfolds to; shared with work that goes on when it has been answered.
+    /// Room for its unpacked body; shared with work that goes on when it has been answered.
     pub(super) memory: Arc<Taken>,
     /// A place among the exchanges under way.
     _place: Place,
@@ -163,7 +163,7 @@ async fn read(route: &Route, body: Body, headers: &HeaderMap, packed: bool) -> R
     unpack(&body, most)
 }
 
-/// Whether the body is compressed with gzip.
+/// Returns `true` if the body is compressed with gzip.
 fn is_packed(headers: &HeaderMap) -> Result<bool, NotTaken> {
     let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
     let (encoding, more) = (encodings.next(), encodings.next());
@@ -192,7 +192,7 @@ fn unpack(packed: &[u8], most: usize) -> Result<Bytes, NotTaken> {
     Ok(body.into())
 }
 
-/// Without keys, pages of other sites must not reach a gateway through somebody's browser.
+/// Refuses pages of other sites, which must not reach a gateway without keys through a user's browser.
 fn check_origin(route: &Route, headers: &HeaderMap) -> Result<(), NotTaken> {
     if route.settings.asks_for_credentials() || route.settings.allow_unauthenticated {
         return Ok(());
@@ -222,8 +222,8 @@ fn check_origin(route: &Route, headers: &HeaderMap) -> Result<(), NotTaken> {
     }
 }
 
-/// What may be asked without a key: cards, which say that one is needed; tokens, which are asked for with a key in the form; and
-/// notifications, whose address nobody can guess.
+/// Returns `true` for what may be asked without a key: cards, which say that one is needed; tokens, which are asked for with a key in the form; and
+/// notifications, whose address cannot be guessed.
 fn is_open(route: &Route, method: &Method, rest: &str) -> bool {
     let protocol = route.settings.protocol;
     let card = protocol.cards.iter().any(|end| rest.ends_with(end));
@@ -234,7 +234,7 @@ fn is_open(route: &Route, method: &Method, rest: &str) -> bool {
         || (*method == Method::POST && (notification || token))
 }
 
-/// The hash of the key that a caller shows; of its name where it shows a token.
+/// Returns the hash of the key that a caller shows; of its name if it shows a token.
 async fn known_caller(route: &Route, headers: &HeaderMap) -> Option<[u8; 32]> {
     let keys = &route.settings.client_keys;
     let own = headers.get("x-guardian-key").map(|key| key.as_bytes().trim_ascii());

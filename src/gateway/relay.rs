@@ -52,7 +52,7 @@ async fn relay<S: Streamed>(route: Arc<Route>, mut response: Response, stream: S
     }
 }
 
-/// A stream has come to its end, whatever it was.
+/// Records that a stream has come to its end, in any way.
 struct Ended;
 
 struct Relay<F> {

@@ -33,12 +33,12 @@ use crate::work::Memory;
 /// A gateway at work.
 pub(super) struct Route {
     pub(super) settings: Settings,
-    /// Where callers reach it; without a slash at its end.
+    /// The URL at which callers reach it; without a slash at its end.
     pub(super) base: Url,
     pub(super) upstream: Option<Upstream>,
     pub(super) verdicts: VerdictClient,
     pub(super) judged: JudgedUnits,
-    /// What was judged of conversations with a model; under other settings it is judged again.
+    /// The judged pieces of conversations with a model; under other settings they are judged again.
     pub(super) conversations: Conversations,
     pub(super) webhooks: Webhooks,
     pub(super) tokens: Tokens,
@@ -54,7 +54,7 @@ const ASIDE: usize = 64;
 const ASIDE_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Route {
-    /// `before` is the same gateway under its settings until now: what is remembered there is remembered here.
+    /// Makes a route; `before` is the same gateway under its settings until now, whose memory is kept.
     pub(super) fn new(
         settings: Settings,
         served_at: &str,
@@ -139,13 +139,13 @@ impl Route {
         self.judged.tell().await;
     }
 
-    /// Whether callers can get tokens here.
+    /// Returns `true` if callers can get tokens here.
     pub(super) fn gives_tokens(&self) -> bool {
         let settings = &self.settings;
         settings.client_auth == ClientAuth::OAuth2 && settings.protocol.gives_tokens && !settings.client_keys.is_empty()
     }
 
-    /// The headers of callers that go on unread, because the configuration says so.
+    /// Returns the headers of callers that go on unread, because the configuration says so.
     pub(super) fn passed_headers(&self) -> Vec<HeaderName> {
         let mut passed = self.settings.pass_headers.clone();
         passed.extend(
@@ -167,7 +167,7 @@ impl Route {
         passed
     }
 
-    /// Room for an answer, or for what is held of a stream.
+    /// Returns room for an answer, or for the held part of a stream.
     pub(super) fn room(&self) -> Room {
         Room::of(&self.memory, &self.settings.organisation)
     }
@@ -182,7 +182,7 @@ impl Route {
         format!("{}{rest}", self.base.as_str().trim_end_matches('/'))
     }
 
-    /// Who speaks to whom, for a message that was asked for by a request, or for the request itself.
+    /// Returns the sender and the receiver of a message that was asked for by a request, or of the request itself.
     pub(super) fn context(&self, is_answer: bool) -> Json {
         let observed = object([
             ("id", self.settings.name.as_str().into()),
@@ -208,7 +208,7 @@ impl Route {
         match (self.settings.direction, &self.settings.upstream) {
             (Direction::Egress, Some(upstream)) => {
                 let mut place = upstream.clone();
-                // A credential in the address is nobody's business.
+                // A credential in the address is not told.
                 let _ = place.set_username("");
                 let _ = place.set_password(None);
                 place.set_query(None);
@@ -218,8 +218,8 @@ impl Route {
         }
     }
 
-    /// What becomes of a whole answer, which may have been judged before. `scope` is the task that it belongs to; `carried` finds it in
-    /// the parameters of its step.
+    /// Judges a whole answer, which may have been judged before, and returns its new form. `scope` is the task that it belongs to; `carried` finds it
+    /// in the parameters of its step.
     pub(super) async fn judge_view(
         &self,
         scope: Option<&str>,
@@ -251,7 +251,7 @@ impl Route {
         self.judged.was_let_through(digest) && !self.verdicts.change_with_time()
     }
 
-    /// Judges what of a request's path and headers may hold words. What was let through before goes on.
+    /// Judges the parts of a request's path and headers that may hold words. Parts that were let through before go on.
     pub(super) async fn admit_transport(&self, transport: &Transport) -> Result<(), Denial> {
         let Some(unread) = &transport.unread else {
             return Ok(());
@@ -272,7 +272,7 @@ impl Route {
         Ok(())
     }
 
-    /// The step that something beside a message is judged as.
+    /// Returns the step that a text beside a message is judged as.
     fn beside(&self, stage: Stage, name: &str, said: Json) -> Question {
         let mut message = object([("jsonrpc", "2.0".into()), ("id", name.into())]);
         if stage == Stage::Request {
@@ -289,23 +289,23 @@ impl Route {
         }
     }
 
-    /// Has a message judged; gives the parameters of its step where it was modified.
+    /// Has a message judged; returns the parameters of its step if it was modified.
     pub(super) async fn settle(&self, question: &Question) -> Result<Option<Json>, Denial> {
         self.verdicts.settle(question).await
     }
 
-    /// As [`settle`](Self::settle), of a message without words: rules look at it, no model is asked.
+    /// Does the same as [`settle`](Self::settle) for a message without words: rules look at it, no model is asked.
     pub(super) async fn ask_rules(&self, question: &Question) -> Result<Option<Json>, Denial> {
         self.verdicts.ask_rules(question).await
     }
 
-    /// Does something beside an exchange, within bounds of number and time.
+    /// Does some work beside an exchange, within bounds of number and time.
     pub(super) fn aside(&self, work: impl Future<Output = ()> + Send + 'static) {
         let Ok(permit) = Arc::clone(&self.aside).try_acquire_owned() else {
             return;
         };
         tokio::spawn(async move {
-            // Late or not: nobody waits for it.
+            // Late or not: no caller waits for it.
             let _ = tokio::time::timeout(ASIDE_TIMEOUT, work).await;
             drop(permit);
         });

@@ -1,6 +1,6 @@
 //! Answers that may be slow: sent at once if ready within a second, else after heartbeats.
 //!
-//! After heartbeats the status is given away: what follows says by itself what went wrong.
+//! After heartbeats the status is given away: the rest tells errors by itself.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use super::relay::Relayed;
 use super::route::Route;
 use super::sse::Event;
 
-/// What a call led to.
+/// The result of a call.
 pub(super) enum Opened<D> {
     /// A whole answer.
     Whole(Answer),
-    /// Events that are all there are.
+    /// Events of a stream without more of them.
     Last(Vec<Event>),
     /// A stream of events.
     Stream(reqwest::Response, Box<D>),
@@ -28,19 +28,19 @@ pub(super) enum Opened<D> {
 /// Makes events of a whole answer.
 pub(super) type AsEvents = Box<dyn FnOnce(Answer) -> Vec<Event> + Send>;
 
-/// What a caller waits for who gets heartbeats.
+/// The kind of answer that a caller with heartbeats waits for.
 pub(super) enum Awaited {
-    /// A whole answer; what makes one in place of a stream that nobody asked for.
+    /// A whole answer; with the maker of one in place of a stream that was not asked for.
     Whole(Box<dyn FnOnce() -> Answer + Send>),
-    /// Events; what makes them of a whole answer.
+    /// Events; with their maker from a whole answer.
     Events(AsEvents),
-    /// The same, with heartbeats that say more than that they are some.
+    /// The same, with heartbeats that carry the progress.
     Progress(AsEvents, Heartbeat),
     /// The head of the answer: no heartbeat comes before it.
     Head,
 }
 
-/// Waits for what a call leads to, and hands it back.
+/// Waits for the result of a call, and hands it back.
 pub(super) async fn respond<D: Relayed>(
     route: Arc<Route>,
     pulse: &Pulse,

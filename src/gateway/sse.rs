@@ -3,17 +3,17 @@
 /// One event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Event {
-    /// `event:`; empty where there is none.
+    /// `event:`; empty if there is none.
     pub(super) name: String,
     /// The lines of `data:`, joined.
     pub(super) data: String,
     /// `id:`.
     pub(super) id: Option<String>,
-    /// `retry:`: after how many milliseconds a reader may come back.
+    /// `retry:`: the number of milliseconds after which a reader may come back.
     pub(super) retry: Option<u64>,
 }
 
-/// Why a stream cannot be followed any further.
+/// The reason why a stream cannot be followed any further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SseFault {
     /// An event is larger than allowed.
@@ -24,7 +24,7 @@ pub(super) enum SseFault {
     NotUtf8,
 }
 
-/// Splits what arrives into events. It never keeps more than one event's bytes and one chunk.
+/// Splits a stream of bytes into events. It never keeps more than one event's bytes and one chunk.
 pub(super) struct Splitter {
     line: Vec<u8>,
     event: Event,
@@ -108,7 +108,7 @@ impl Splitter {
             "event" => value.clone_into(&mut self.event.name),
             "id" => self.event.id = Some(value.to_owned()),
             "retry" => self.event.retry = value.parse().ok(),
-            // Comments and what nobody defines.
+            // Comments and undefined fields.
             _ => self.bytes = self.bytes.saturating_sub(line.len()),
         }
         Ok(None)

@@ -1,11 +1,11 @@
-//! The verdict about one step that somebody handed in to be judged.
+//! The verdict about one step that a caller handed in to be judged.
 
 use super::json::Json;
 
-/// The verdict about one step that somebody handed in.
+/// The verdict about one step that a caller handed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct StepVerdict {
-    /// `allow`, `modify`, `deny`, or `error` where there is none.
+    /// `allow`, `modify`, `deny`, or `error` if there is none.
     pub(super) decision: String,
     pub(super) message: String,
     pub(super) reasoning: String,
@@ -24,7 +24,7 @@ impl StepVerdict {
         }
     }
 
-    /// Of an AOS result.
+    /// Reads an AOS result.
     pub(super) fn of(result: &Json) -> Option<Self> {
         let text = |name: &str| result.str_of(name).unwrap_or_default().to_owned();
         let codes = result.get("reasonCode").map_or(&[][..], Json::items);

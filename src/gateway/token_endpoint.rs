@@ -1,4 +1,4 @@
-//! Where callers get tokens for their keys.
+//! The endpoint at which callers get tokens for their keys.
 
 use axum::response::Response;
 use base64::Engine as _;

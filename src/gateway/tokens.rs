@@ -8,13 +8,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-/// Where tokens are given out, under the gateway's own address.
+/// The path that gives out tokens, under the gateway's own address.
 pub(super) const TOKEN_PATH: &str = "/token";
 
-/// How long a token is good.
+/// The time for which a token is good.
 pub(super) const GOOD_FOR: Duration = Duration::from_secs(600);
 
-/// Makes tokens and knows them again.
+/// Makes and recognises tokens.
 #[derive(Clone)]
 pub(super) struct Tokens {
     secret: [u8; 32],
@@ -32,7 +32,7 @@ impl Default for Tokens {
 }
 
 impl Tokens {
-    /// Tokens that everybody knows who has this secret; `None`: one of this process.
+    /// Makes tokens that all nodes with this secret recognise; `None`: a secret of this process.
     pub(super) fn with(secret: Option<[u8; 32]>) -> Self {
         secret.map_or_else(Self::default, |secret| Self { secret })
     }

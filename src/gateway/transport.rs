@@ -1,21 +1,21 @@
-//! Transport: the path and the headers of a request, and what of them goes on to the agent behind a gateway.
+//! Transport: the path and the headers of a request, and the parts of them that go on to the agent behind a gateway.
 //!
-//! Headers go on in a form that holds no words. What may hold some is judged as a message of its own, once: a path with a name in it, the
-//! extensions that an A2A client asks for, the id of the last event. What fits neither is left out.
+//! Headers go on in a form that holds no words. Those that may hold some are judged as a message of its own, once: a path with a name in it, the
+//! extensions that an A2A client asks for, the id of the last event. Headers that fit neither are left out.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use super::json::Json;
 use crate::wire::is_identifier;
 
-/// What of a request's path and headers goes on.
+/// The parts of a request's path and headers that go on.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transport {
     /// Headers without words.
     pub(super) plain: HeaderMap,
     /// Headers that go on once they were judged.
     pub(super) judged: HeaderMap,
-    /// What has to be judged before anything goes on; `None` where nothing has.
+    /// The parts that have to be judged before anything goes on; `None` if there are none.
     pub(super) unread: Option<Json>,
 }
 
@@ -27,7 +27,7 @@ pub(super) const SESSION_ID: &str = "mcp-session-id";
 const MAX_HEADER: usize = 1_024;
 
 impl Transport {
-    /// Of a request under this path. `configured` are the headers of callers that the configuration lets pass unread.
+    /// Reads a request under this path. `configured` are the headers of callers that the configuration lets pass unread.
     pub(super) fn of(rest: &str, headers: &HeaderMap, configured: &[HeaderName]) -> Self {
         let mut transport = Self::default();
         for name in configured {
@@ -67,7 +67,7 @@ impl Transport {
         transport
     }
 
-    /// Whether what has to be judged is identifiers and nothing else.
+    /// Returns `true` if the parts that have to be judged are identifiers and nothing else.
     pub(super) fn is_identifiers(&self) -> bool {
         match &self.unread {
             Some(Json::Object(members)) => members
@@ -79,7 +79,7 @@ impl Transport {
     }
 }
 
-/// Brings a header into its form; `None` where it does not fit.
+/// Brings a header into its form; `None` if it does not fit.
 type Form = fn(&str) -> Option<String>;
 
 /// Headers that go on, and the form of each without words.
@@ -206,7 +206,7 @@ const SEGMENTS: &[&str] = &[
     "moderations",
 ];
 
-/// What a path names beside the segments that the protocols define.
+/// Returns the names in a path beside the segments that the protocols define.
 fn names_in(rest: &str) -> String {
     let named = rest
         .split('/')
@@ -214,7 +214,7 @@ fn names_in(rest: &str) -> String {
     named.collect::<Vec<_>>().join("/")
 }
 
-/// Whether a path can be sent on at all: without words that are encoded, and short.
+/// Returns `true` if a path can be sent on at all: without words that are encoded, and short.
 pub(super) fn is_plain_path(rest: &str) -> bool {
     rest.len() <= 1_024
         && rest
@@ -222,7 +222,7 @@ pub(super) fn is_plain_path(rest: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "-_.:/+=@~".contains(c))
 }
 
-/// What of an answer's headers is for the caller, each in a form without words. `asked` are the headers with which the call went on.
+/// Returns the headers of an answer that are for the caller, each in a form without words. `asked` are the headers with which the call went on.
 pub(super) fn answer_headers(headers: &HeaderMap, asked: &HeaderMap, with_challenge: bool) -> HeaderMap {
     let mut kept = HeaderMap::new();
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());

@@ -1,4 +1,4 @@
-//! The agent behind a gateway: what is sent there, and how its answer is read.
+//! The agent behind a gateway: the sending of requests, and the reading of its answers.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::outgoing::client;
 use crate::telemetry::spans;
 use crate::work::{Memory, NoRoom, Taken, unfolded_as_tree};
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum UpstreamFault {
     /// It cannot be reached.
@@ -72,12 +72,12 @@ pub(super) struct Forward<'a> {
     pub(super) as_whom: AsWhom,
 }
 
-/// Whose credentials are shown to the agent.
+/// The credentials that are shown to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AsWhom {
     /// The gateway's own.
     Gateway,
-    /// None: nobody knows who asks.
+    /// None: the caller is not known.
     Nobody,
 }
 
@@ -109,7 +109,7 @@ impl Room {
         Self(memory.worked_on(organisation))
     }
 
-    /// Takes so many bytes in all, or gives back what goes beyond.
+    /// Takes so many bytes in all, or gives back those beyond.
     ///
     /// # Errors
     ///
@@ -139,7 +139,7 @@ impl Upstream {
         self.send_to(None, forward).await
     }
 
-    /// The same, to another address of the agent.
+    /// Does the same, to another address of the agent.
     pub(super) async fn send_to(&self, to: Option<Url>, forward: Forward<'_>) -> Result<Response, UpstreamFault> {
         let mut url = match to {
             Some(url) => url,
@@ -176,7 +176,7 @@ impl Upstream {
         }
     }
 
-    /// Sends once with a token, where one is needed, and once more with another where that was refused.
+    /// Sends once with a token, if one is needed, and once more with another if that was refused.
     async fn admitted(&self, forward: &Forward<'_>, url: Url) -> Result<Response, UpstreamFault> {
         let Some(credentials) = self.credentials.as_ref().filter(|_| forward.as_whom == AsWhom::Gateway) else {
             return self.once(forward, url, None).await;
@@ -237,7 +237,7 @@ impl Upstream {
         spans::upstream(method.as_str(), host.unwrap_or_default(), port.unwrap_or_default())
     }
 
-    /// The whole body of an answer, for which room is taken: first for its bytes, then for what they unfold to.
+    /// Reads the whole body of an answer, for which room is taken: first for its bytes, then for its unpacked size.
     pub(super) async fn read(&self, response: &mut Response, room: &Room) -> Result<Vec<u8>, UpstreamFault> {
         let reading = async {
             let mut body = Vec::new();
@@ -264,7 +264,7 @@ impl Upstream {
         }
     }
 
-    /// The address of what follows the gateway's own path; `None` where that would lead out of the agent's.
+    /// Returns the address of the path after the gateway's own; `None` if that would lead out of the agent's.
     fn url(&self, rest: &str) -> Option<Url> {
         if rest.is_empty() {
             return Some(self.base.clone());
@@ -279,7 +279,7 @@ impl Upstream {
     }
 }
 
-/// Whether every reader of this path goes to the same place.
+/// Returns `true` if every reader of this path goes to the same place.
 pub(super) fn is_plain_path(path: &str) -> bool {
     path.starts_with('/')
         && path.split('/').skip(1).all(|segment| {

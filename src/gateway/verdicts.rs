@@ -1,4 +1,4 @@
-//! Asking for verdicts: the guardian in this process, or an AOS server somewhere else. Whatever goes wrong is a refusal.
+//! Asking for verdicts: the guardian in this process, or an AOS server somewhere else. Every error is a refusal.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,11 +28,11 @@ pub(super) struct Question {
     pub(super) method: &'static str,
     /// Its parameters.
     pub(super) params: Json,
-    /// Where the message is going.
+    /// The stage of the message.
     pub(super) stage: Stage,
 }
 
-/// How far a message is looked at.
+/// The depth to which a message is examined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Depth {
     /// By rules, and by a judge.
@@ -43,7 +43,7 @@ enum Depth {
     Rules,
 }
 
-/// What becomes of a message.
+/// The result of a verdict for a message.
 #[derive(Debug)]
 enum MessageVerdict {
     /// It goes on as it is.
@@ -64,18 +64,18 @@ impl MessageVerdict {
     }
 }
 
-/// Where verdicts come from.
+/// The client of the source of verdicts.
 #[derive(Clone)]
 pub(super) struct VerdictClient {
     source: Source,
-    /// Whether what it says is enforced, where the gateway has a mode of its own.
+    /// The enforcement of its verdicts, if the gateway has a mode of its own.
     mode: Option<Enforcement>,
     /// The longest that a verdict is waited for.
     deadline: Duration,
     limits: wire::Limits,
 }
 
-/// Who gives them.
+/// The source of verdicts.
 #[derive(Clone)]
 pub(super) enum Source {
     /// The guardian of this process.
@@ -105,13 +105,13 @@ impl VerdictClient {
     ///
     /// # Errors
     ///
-    /// The refusal; otherwise the parameters of the step where it was modified.
+    /// The refusal; otherwise the parameters of the step if it was modified.
     pub(super) async fn settle(&self, question: &Question) -> Result<Option<Json>, Denial> {
         self.ask(question, Depth::Whole).await.into_result()
     }
 
-    /// As [`settle`](Self::settle), of a message without words: rules look at its identifiers, no model is asked. An AOS server somewhere else
-    /// is asked as ever.
+    /// Does the same as [`settle`](Self::settle) for a message without words: rules look at its identifiers, no model is asked. An AOS server
+    /// somewhere else is asked as ever.
     ///
     /// # Errors
     ///
@@ -192,7 +192,7 @@ impl VerdictClient {
         }
     }
 
-    /// Asks about an AOS request that somebody handed in. It is only judged: nothing is enforced.
+    /// Asks about an AOS request that a caller handed in. It is only judged: nothing is enforced.
     pub(super) async fn judge(&self, mut request: Json) -> StepVerdict {
         request.set("jsonrpc", "2.0");
         if !matches!(request.get("id"), Some(Json::Text(_) | Json::Number(_))) {
@@ -249,7 +249,7 @@ impl VerdictClient {
         })
     }
 
-    /// The step that a question is; `None` where reading it panicked.
+    /// Decodes the step of a question; `None` if reading it panicked.
     async fn decoded(&self, question: &Question) -> Option<Result<Arc<Step>, wire::RpcError>> {
         let text = written(question, &uuid::Uuid::new_v4().to_string());
         let (size, limits) = (Size::of(text.len()), self.limits);
@@ -394,7 +394,7 @@ impl VerdictClient {
     }
 }
 
-/// A modification may change strings, and nothing else. `apart` are the parameters before texts were joined.
+/// Checks a modification: it may change strings, and nothing else. `apart` are the parameters before texts were joined.
 fn checked(ruling: MessageVerdict, question: &Question, apart: &Json) -> MessageVerdict {
     let MessageVerdict::Modify(mut params) = ruling else {
         return ruling;
@@ -407,7 +407,7 @@ fn checked(ruling: MessageVerdict, question: &Question, apart: &Json) -> Message
     MessageVerdict::Deny(Denial::undecided(question.stage, "modification_refused", message))
 }
 
-/// A question as the text of a request. Its parameters are not copied first: they may be as large as a message.
+/// Writes a question as the text of a request. Its parameters are not copied first: they may be as large as a message.
 fn written(question: &Question, id: &str) -> String {
     let (method, params) = (question.method, question.params.write());
     format!(r#"{{"jsonrpc":"2.0","id":"{id}","method":"{method}","params":{params}}}"#)
@@ -428,12 +428,12 @@ async fn decide(guardian: &Arc<Guardian>, admitted: Admitted, step: Arc<Step>, d
     let guardian = Arc::clone(guardian);
     let deciding = async move {
         if depth == Depth::Rules {
-            // Nobody may be there any more.
+            // The caller may be gone.
             let _ = answer.send(guardian.answer_by_rules(&admitted, step).await);
             return;
         }
         let (decided, update) = guardian.answer(&admitted, step, None).await;
-        // Nobody may be there any more.
+        // The caller may be gone.
         let _ = answer.send(decided);
         if depth == Depth::Again {
             return;

@@ -16,7 +16,7 @@ use crate::gateway::sse::Event;
 pub(super) const DENIED: i64 = 4030;
 const DOMAIN: &str = "guardian.aos";
 
-/// A refusal, where a whole answer is expected.
+/// Makes a refusal in place of a whole answer.
 pub(super) fn denied(route: &Route, call: &Call, denial: &Denial) -> Answer {
     match &call.binding {
         Binding::Rpc { id, .. } => Answer::json(StatusCode::OK, denied_rpc(id, call.version, denial).write()),
@@ -33,7 +33,7 @@ pub(super) fn denied(route: &Route, call: &Call, denial: &Denial) -> Answer {
     }
 }
 
-/// What tells of a refusal where the status is given away: a task that failed, for calls that are answered with a task.
+/// Makes the body of a refusal if the status is given away: a task that failed, for calls that are answered with a task.
 fn in_band(route: &Route, call: &Call, denial: &Denial) -> Option<String> {
     match call.op {
         // A task that only the gateway knows.
@@ -120,7 +120,7 @@ fn rest_error(status: StatusCode, name: &str, message: &str, details: &Value) ->
     answer
 }
 
-/// Something went wrong before or behind the gateway.
+/// Makes the answer for an error before or behind the gateway.
 pub(super) fn fault(route: &Route, call: &Call, status: StatusCode, message: &str) -> Answer {
     let denial = Denial::undecided(Stage::Response, "fault", message);
     let message = denial.text();
@@ -142,7 +142,7 @@ pub(super) fn fault(route: &Route, call: &Call, status: StatusCode, message: &st
     }
 }
 
-/// The same as an event of a stream.
+/// Makes the same as an event of a stream.
 pub(super) fn fault_event(call: &Call, ids: &Ids, message: &str) -> Event {
     let message = format!("[guardian] {}", message.trim_start_matches("[guardian] "));
     match &call.binding {
@@ -151,7 +151,7 @@ pub(super) fn fault_event(call: &Call, ids: &Ids, message: &str) -> Event {
     }
 }
 
-/// Where the binding has no errors in streams: the task has failed.
+/// Makes the event of a failed task, for a binding that has no errors in streams.
 fn failed_event(version: Version, ids: &Ids, text: &str, denial: Option<&Denial>) -> Value {
     let (task, context) = (
         ids.0.as_deref().unwrap_or_default(),

@@ -10,7 +10,7 @@ use crate::gateway::query::Query;
 use crate::gateway::route::Route;
 use crate::gateway::verdicts::Question;
 
-/// How a call is put on the wire.
+/// The binding of a call on the wire.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Binding {
     /// JSON-RPC: the request's id and method.
@@ -19,20 +19,20 @@ pub(super) enum Binding {
     Rest,
 }
 
-/// What a caller asks for.
+/// A caller's request.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
     pub(super) op: Op,
     pub(super) version: Version,
     pub(super) binding: Binding,
-    /// JSON-RPC parameters, or the HTTP+JSON body; `Null` where there is none.
+    /// JSON-RPC parameters, or the HTTP+JSON body; `Null` if there is none.
     pub(super) params: Json,
     /// The path after the gateway's own, and the query, as they go on.
     pub(super) rest: String,
     pub(super) query: Query,
     /// The task that the call is about.
     pub(super) task: Option<String>,
-    /// What the caller says in it, once it was sent on: agents repeat it.
+    /// The caller's words in it, once it was sent on: agents repeat them.
     pub(super) echo: Echo,
 }
 
@@ -70,7 +70,7 @@ impl Call {
         }
     }
 
-    /// The call without what it says.
+    /// Returns the call without its words.
     pub(super) fn head(&self) -> Self {
         Self {
             op: self.op,
@@ -84,7 +84,7 @@ impl Call {
         }
     }
 
-    /// The result in what an answer carries.
+    /// Returns the result in the content of an answer.
     pub(super) fn result<'a>(&self, answer: &'a Json) -> Option<&'a Json> {
         match self.binding {
             Binding::Rpc { .. } => answer.get("result"),
@@ -92,7 +92,7 @@ impl Call {
         }
     }
 
-    /// As [`result`](Self::result), to change it.
+    /// Returns the result of [`result`](Self::result), to change it.
     pub(super) fn result_mut<'a>(&self, answer: &'a mut Json) -> Option<&'a mut Json> {
         match self.binding {
             Binding::Rpc { .. } => answer.get_mut("result"),
@@ -100,7 +100,7 @@ impl Call {
         }
     }
 
-    /// The object that says something: the task, the message or the event in an answer.
+    /// Returns the object with the words: the task, the message or the event in an answer.
     pub(super) fn inner<'a>(&self, answer: &'a Json) -> &'a Json {
         let result = self
             .result(answer)
@@ -120,7 +120,7 @@ impl Call {
         (task.map(str::to_owned), inner.str_of("contextId").map(str::to_owned))
     }
 
-    /// Everything that the caller says.
+    /// Returns all words of the caller.
     fn said(&self) -> Json {
         let mut params = self.params.clone();
         if self.binding == Binding::Rest {
@@ -145,7 +145,7 @@ impl Call {
         params
     }
 
-    /// Whether the call says something beside ids and numbers.
+    /// Tells whether the call has words beside ids and numbers.
     pub(super) fn says(&self) -> Says {
         let id = match &self.binding {
             Binding::Rpc { id, .. } => id.clone(),
@@ -178,7 +178,7 @@ impl Call {
         }
     }
 
-    /// Takes over what a verdict made of the call. `None` where it cannot be put on the wire.
+    /// Takes over the call as a verdict modified it. `None` if it cannot be put on the wire.
     pub(super) fn take_modified(&mut self, step: Json) -> Option<()> {
         let place = if self.op == Op::Unknown { "message" } else { "payload" };
         let said = step.at(&[place, "params"])?;
@@ -200,7 +200,7 @@ impl Call {
         Some(())
     }
 
-    /// The step that an answer is judged as. `answer` is what a JSON-RPC message carries, or an HTTP+JSON body.
+    /// Returns the step that an answer is judged as. `answer` is the content of a JSON-RPC message, or an HTTP+JSON body.
     pub(super) fn answer_question(&self, route: &Route, answer: Json) -> Question {
         let payload = match &self.binding {
             Binding::Rpc { id, .. } => in_envelope(id, answer),
@@ -224,7 +224,7 @@ impl Call {
         }
     }
 
-    /// What is carried, as it goes to the caller.
+    /// Writes the content of an answer as it goes to the caller.
     pub(super) fn written(&self, carried: Json) -> String {
         match &self.binding {
             Binding::Rpc { id, .. } => in_envelope(id, carried).write(),
@@ -244,7 +244,7 @@ impl Call {
     }
 }
 
-/// Names that are said outside of the body.
+/// Returns the names that stand outside of the body.
 fn before_only(said: &Json, body: &Json) -> Vec<String> {
     match said {
         Json::Object(members) => {

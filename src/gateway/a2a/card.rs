@@ -1,4 +1,4 @@
-//! Agent cards: what an agent says of itself, with every address turned to the gateway.
+//! Agent cards: an agent's description of itself, with every address turned to the gateway.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::transport::is_count;
 
-/// Whether this is a path under which agents show their card.
+/// Returns `true` for a path under which agents show their card.
 pub(super) fn is_path(rest: &str) -> bool {
     rest.ends_with("/.well-known/agent-card.json") || rest.ends_with("/.well-known/agent.json")
 }
@@ -126,7 +126,7 @@ pub(super) fn rewrite_answer(route: &Route, call: &Call, answer: &mut Json) {
     }
 }
 
-/// What cards of A2A 0.2, 0.3 and 1.0 have.
+/// The members of cards of A2A 0.2, 0.3 and 1.0.
 const MEMBERS: Members = Members {
     known: &[
         "name",
@@ -226,7 +226,7 @@ fn is_proxied(interface: &Json) -> bool {
     transport.is_some_and(is_known)
 }
 
-/// The address under the gateway that stands for this one; `None` where it leads past the agent that the gateway stands before.
+/// Returns the address under the gateway that stands for this one; `None` if it leads past the agent that the gateway stands before.
 fn turned(route: &Route, main: Option<&Url>, text: &str) -> Option<String> {
     let url = Url::parse(text)
         .ok()
@@ -243,7 +243,7 @@ fn turned(route: &Route, main: Option<&Url>, text: &str) -> Option<String> {
     Some(route.here(rest))
 }
 
-/// Callers need the gateway's credentials, not the agent's, unless theirs are passed on.
+/// Replaces the security of a card: callers need the gateway's credentials, not the agent's, unless theirs are passed on.
 fn replace_security(route: &Route, card: &mut Json) {
     if route.settings.pass_auth {
         return;

@@ -21,7 +21,7 @@ pub(super) struct Events {
     call: Call,
     /// Holds the caller's headers, for cancelling.
     received: Arc<Received>,
-    /// What the caller sent: agents repeat it.
+    /// The caller's words: agents repeat them.
     sent: Echo,
     ids: Ids,
     asked: Vec<Json>,
@@ -55,7 +55,7 @@ impl Dialect for Events {
     const NAMES: &'static [&'static str] = &["message"];
     const LASTING: bool = true;
 
-    /// What the event carries: the envelope of JSON-RPC is read here and written anew.
+    /// Reads the content of the event: the envelope of JSON-RPC is read here and written anew.
     fn read(&mut self, event: &Event) -> Result<Json, String> {
         let value = self.route.parse(event.data.as_bytes()).map_err(|error| {
             tracing::warn!(
@@ -213,7 +213,7 @@ pub(super) fn texts<'v>(call: &Call, value: &'v mut Json) -> Vec<(String, &'v mu
     texts
 }
 
-/// To what a message belongs, for what was judged before.
+/// Returns the scope of a message, for units that were judged before.
 pub(super) fn scope(ids: &Ids) -> Option<String> {
     match ids {
         (Some(task), _) => Some(format!("task/{task}")),

@@ -111,7 +111,7 @@ impl Protocol for Call {
         })
     }
 
-    /// Who follows a task that was stopped is told so in the form of an event.
+    /// Tells a caller that follows a stopped task so in the form of an event.
     fn refused(&self, route: &Route, denial: &Denial) -> Opened<Events> {
         let mut answer = answers::denied(route, self, denial);
         let told_as_event = self.op.streams() && (self.binding != Binding::Rest || answer.status.is_success());

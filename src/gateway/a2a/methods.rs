@@ -2,7 +2,7 @@
 
 use http::Method;
 
-/// What a caller asks for.
+/// The operation that a caller asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::gateway) enum Op {
     Send,
@@ -130,12 +130,12 @@ impl Op {
         }
     }
 
-    /// Whether the answer is a stream.
+    /// Returns `true` if the answer is a stream.
     pub(in crate::gateway) const fn streams(self) -> bool {
         matches!(self, Op::Stream | Op::Subscribe)
     }
 
-    /// Whether a request that carries nothing but ids and numbers needs no verdict.
+    /// Returns `true` if a request that carries nothing but ids and numbers needs no verdict.
     pub(super) const fn may_be_bare(self) -> bool {
         match self {
             Op::Get

@@ -8,8 +8,7 @@ use crate::gateway::denial::Denial;
 use crate::gateway::json::{Json, object};
 use crate::gateway::route::Route;
 
-/// The answer with every task that was stopped before in the form of a failed one. An error where the answer is such a task
-/// itself.
+/// Returns the answer with every task that was stopped before in the form of a failed one. An error if the answer is such a task itself.
 pub(super) fn overlaid(route: &Route, call: &Call, mut answer: Json) -> Result<Json, (Denial, Json)> {
     let mut whole = None;
     let Some(result) = call.result_mut(&mut answer) else {
@@ -45,7 +44,7 @@ pub(super) fn has_tasks(call: &Call, answer: &Json) -> bool {
     matches!(tasks, Some(Json::Array(_)))
 }
 
-/// A list in which every task that is stopped stands as a failed one. What else the list says is left out.
+/// Returns a list in which every task that is stopped stands as a failed one. The list's other members are left out.
 pub(super) async fn each_task(route: &Route, call: &Call, mut answer: Json) -> Json {
     let is_rpc = call.binding != Binding::Rest;
     let Some(result) = call.result_mut(&mut answer) else {

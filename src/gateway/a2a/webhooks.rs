@@ -20,7 +20,7 @@ use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 
-/// Whether every webhook of a call may be called.
+/// Checks that every webhook of a call may be called.
 pub(super) fn check(route: &Route, call: &Call) -> Result<(), Denial> {
     each(&mut call.clone(), |url| match route.settings.callable.check(url) {
         Ok(_) => Ok(url.to_owned()),
@@ -86,7 +86,7 @@ fn each(call: &mut Call, mut replace: impl FnMut(&str) -> Result<String, &'stati
 enum UrlPlace {
     /// In a configuration of push notifications.
     Inside,
-    /// Where one may stand.
+    /// Elsewhere: such a configuration may follow.
     Around,
 }
 
@@ -136,7 +136,7 @@ pub(super) async fn restore(route: &Route, call: &Call, answer: &mut Json, owner
     }
 }
 
-/// Who a caller is: by the key that it showed here, or by its credential where that goes on to the agent.
+/// Returns the owner that a caller is: by the key that it showed here, or by its credential if that goes on to the agent.
 pub(super) fn owner(route: &Route, received: &Received) -> Owner {
     let shown = received.headers.get(AUTHORIZATION).filter(|_| route.settings.pass_auth);
     received
@@ -144,7 +144,7 @@ pub(super) fn owner(route: &Route, received: &Received) -> Owner {
         .or_else(|| shown.map(|shown| blake3::hash(shown.as_bytes()).into()))
 }
 
-/// Judges a notification of the agent behind the gateway, and delivers it. What is stopped arrives as a failed task.
+/// Judges a notification of the agent behind the gateway, and delivers it. A stopped one arrives as a failed task.
 pub(super) async fn notify(route: &Arc<Route>, received: Received) -> Response {
     let refuse = |status, message: &str| {
         let body = rpc_error(&Json::Null, -32603, &format!("[guardian] {message}"), None).write();

@@ -1,4 +1,4 @@
-//! Cancelling what nobody is going to read.
+//! The cancelling of answers that will not be read.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::gateway::route::Route;
 use crate::gateway::upstream::json_body;
 use crate::wire::is_identifier;
 
-/// Tells the agent behind the gateway that nobody is going to read the answer. The reference implementation knows no such request.
+/// Tells the agent behind the gateway that the answer will not be read. The reference implementation knows no such request.
 pub(super) fn cancel(route: &Arc<Route>, received: &Arc<Received>, id: &str) {
     if !is_identifier(id) {
         return;

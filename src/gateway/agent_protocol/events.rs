@@ -18,7 +18,7 @@ pub(super) struct Events {
     pub(super) received: Arc<Received>,
     /// The request or run.
     pub(super) id: Option<String>,
-    /// Whether events may be plain text.
+    /// True if events may be plain text.
     pub(super) takes_text: bool,
     pub(super) form: Option<Form>,
     pub(super) agent: String,

@@ -21,14 +21,14 @@ use crate::gateway::slow_answer::{Awaited, Opened};
 use crate::gateway::sse::Event;
 use crate::gateway::upstream::json_body;
 
-/// What a caller asks for.
+/// A caller's request.
 pub(super) struct Call {
     op: Op,
     /// The request or run that the address names.
     id: Option<String>,
     /// The agent that the address names.
     agent: String,
-    /// `Null` where there is none.
+    /// `Null` if there is none.
     body: Json,
     query: Query,
 }
@@ -50,7 +50,7 @@ impl Call {
         self.op == Op::StreamRequest || (self.op == Op::Events && wants_stream)
     }
 
-    /// What the query says, and the id that the address names.
+    /// Returns the pairs of the query, and the id that the address names.
     fn asked(&self) -> Json {
         let mut asked = Json::Object(Vec::new());
         for (name, value) in self.query.pairs() {
@@ -96,7 +96,7 @@ impl Call {
         }
     }
 
-    /// Where the status is given away, a refused request begins one all the same: its events say what became of it.
+    /// Adds the body of an answer whose status is given away: a refused request begins one all the same, whose events tell the refusal.
     fn with_in_band(&self, route: &Route, answer: Answer, denial: &Denial) -> Answer {
         let in_band = match self.op {
             Op::Process => {
@@ -109,7 +109,7 @@ impl Call {
     }
 }
 
-/// A whole answer where events are expected.
+/// Makes events of a whole answer, if events are expected.
 fn as_events(answer: Answer) -> Vec<Event> {
     let body = serde_json::from_str::<serde_json::Value>(&answer.body).unwrap_or_default();
     let said = body.get("detail").and_then(|detail| detail.as_str());
@@ -137,7 +137,7 @@ impl Protocol for Call {
         Some(self.stopped(&exchange.route, &denial))
     }
 
-    /// Judges a request. One without a body is judged by what its address says.
+    /// Judges a request. One without a body is judged by the words of its address.
     async fn admit(&mut self, exchange: &Exchange) -> Result<(), Denial> {
         let route = &exchange.route;
         let asked = self.asked();

@@ -1,8 +1,8 @@
 //! Agent Protocol, 2025 draft, as its text and as its reference implementation speak it: the gateway between an agent and one that it
 //! calls.
 //!
-//! The two dialects share their paths. The draft's events name what they carry (`content`, `args`), those of the reference
-//! implementation have a `payload`, and its `stream_request` sends plain text.
+//! The two dialects share their paths. The draft's events name their content (`content`, `args`), those of the reference implementation have a
+//! `payload`, and its `stream_request` sends plain text.
 
 mod cancel;
 mod events;
@@ -21,7 +21,7 @@ use super::route::Route;
 
 use shapes::refusal;
 
-/// What a caller asks for.
+/// The operation that a caller asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     /// A new request, an answer to a question, a configuration, a cancellation: `POST`.
@@ -32,7 +32,7 @@ enum Op {
     Events,
     /// The state of a request.
     Status,
-    /// What an agent says of itself, and lists of runs.
+    /// An agent's description of itself, and lists of runs.
     Show,
 }
 

@@ -75,7 +75,7 @@ fn carried(parts: &Json) -> Vec<Json> {
     parts.items().iter().filter_map(of).collect()
 }
 
-/// To what messages belong.
+/// Returns the scope of messages.
 pub(super) fn scope(id: Option<&str>) -> Option<String> {
     id.map(|id| format!("request/{id}"))
 }
@@ -105,7 +105,7 @@ pub(super) fn denied(denial: &Denial) -> Answer {
     Answer::json(StatusCode::FORBIDDEN, body.to_string())
 }
 
-/// The answer to a request that begins and goes no further: whoever asks for its events is told why.
+/// Returns the answer to a request that begins and goes no further: a caller that asks for its events is told why.
 pub(super) fn started(id: &str) -> Value {
     json!({
         "type": "request_started", "id": 1, "run_id": id, "request_id": id, "thread_id": id, "agent": "guardian",
@@ -113,7 +113,7 @@ pub(super) fn started(id: &str) -> Value {
     })
 }
 
-/// The form in which a stream's events come.
+/// The form of a stream's events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Form {
     /// The draft's, with names such as `text_output`.
@@ -143,7 +143,7 @@ impl Form {
         }
     }
 
-    /// The last events of a stream that goes no further. Browsers cannot read the body of an error, so it is said in events.
+    /// Returns the last events of a stream that goes no further. Browsers cannot read the body of an error, so it is said in events.
     pub(super) fn last_words(self, id: Option<&str>, agent: &str, text: &str) -> Vec<Event> {
         let draft = |said: &str, ended: &str| {
             vec![

@@ -1,4 +1,4 @@
-//! Cancelling what nobody is going to read.
+//! The cancelling of answers that will not be read.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::gateway::route::Route;
 use crate::gateway::upstream::json_body;
 use crate::wire::is_identifier;
 
-/// Tells the agent behind the gateway that nobody is going to read the answer.
+/// Tells the agent behind the gateway that the answer will not be read.
 pub(super) fn cancel(route: &Arc<Route>, received: &Arc<Received>, task: &str) {
     if !is_identifier(task) {
         return;

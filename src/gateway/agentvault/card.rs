@@ -1,4 +1,4 @@
-//! AgentVault's cards, and the tokens that clients get where credentials are passed on.
+//! AgentVault's cards, and the tokens that clients get if credentials are passed on.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ async fn judged_card(route: &Arc<Route>, received: &Received) -> Result<Json, (S
     }
 }
 
-/// What cards of AgentVault have.
+/// The members of cards of AgentVault.
 const MEMBERS: Members = Members {
     known: &[
         "schemaVersion",
@@ -121,7 +121,7 @@ fn turn(route: &Route, card: &mut Json) -> Option<()> {
     Some(())
 }
 
-/// How callers show who they are at this gateway. The published client takes `apiKey` before `oauth2` and cannot use `bearer`.
+/// Returns the ways in which callers authenticate at this gateway. The published client takes `apiKey` before `oauth2` and cannot use `bearer`.
 pub(in crate::gateway) fn auth_schemes(route: &Route) -> serde_json::Value {
     let service = &route.settings.name;
     let bearer = json!({"scheme": "bearer", "description": "A key of this gateway as a bearer token."});
@@ -138,13 +138,13 @@ pub(in crate::gateway) fn auth_schemes(route: &Route) -> serde_json::Value {
     }
 }
 
-/// The published client takes `https://` and `http://localhost`, and no other spelling of this machine.
+/// Writes a URL for the published client, which takes `https://` and `http://localhost`, and no other spelling of this machine.
 pub(in crate::gateway) fn public(url: &str) -> String {
     url.replacen("http://127.0.0.1", "http://localhost", 1)
 }
 
-/// Asks the agent behind the gateway for a token, where its credentials are those of callers. Nothing of it is judged or kept:
-/// requests and answers hold credentials and nothing else.
+/// Asks the agent behind the gateway for a token, if its credentials are those of callers. Nothing of it is judged or kept: requests and answers hold
+/// credentials and nothing else.
 pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
     let refuse =
         |status: StatusCode, error: &str| Answer::json(status, json!({"error": error}).to_string()).into_response();

@@ -19,13 +19,13 @@ use crate::gateway::slow_answer::{Awaited, Opened};
 use crate::gateway::sse::Event;
 use crate::gateway::upstream::json_body;
 
-/// What a caller asks for.
+/// A caller's request.
 pub(super) struct Call {
     op: Op,
     request: RpcRequest,
     /// The task that it is about.
     task: Option<String>,
-    /// What the caller says in it, once it was sent on.
+    /// The caller's words in it, once it was sent on.
     echo: Echo,
 }
 
@@ -60,7 +60,7 @@ impl Call {
     }
 }
 
-/// An error in place of a stream: clients see nothing of it unless it is an event.
+/// Makes an event of an error in place of a stream: clients see nothing of it unless it is an event.
 fn as_events(body: &str) -> Vec<Event> {
     let error = serde_json::from_str::<serde_json::Value>(body).unwrap_or_default();
     let code = error.pointer("/error/code").and_then(serde_json::Value::as_i64);

@@ -1,4 +1,4 @@
-//! What AgentVault's messages look like, and the refusals in their forms.
+//! The forms of AgentVault's messages, and the refusals in them.
 
 use http::StatusCode;
 use serde_json::json;
@@ -10,10 +10,10 @@ use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 use crate::gateway::verdicts::Question;
 
-/// The profile's own code for what a caller may not do.
+/// The profile's own code for a lack of permission.
 pub(super) const DENIED: i64 = -32003;
 
-/// What a caller asks for.
+/// The operation that a caller asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Send,
@@ -76,7 +76,7 @@ pub(super) fn carried_params(op: Op, mut step: Json) -> Option<Json> {
     step.remove(op.place())?.remove("params")
 }
 
-/// The step that what an answer carries is judged as.
+/// Returns the step that the content of an answer is judged as.
 pub(super) fn answer_question(route: &Route, op: Op, id: &Json, carried: Json) -> Question {
     let answer = in_envelope(id, carried);
     Question {
@@ -86,12 +86,12 @@ pub(super) fn answer_question(route: &Route, op: Op, id: &Json, carried: Json) -
     }
 }
 
-/// What the answer in such a step carries.
+/// Returns the content of the answer in such a step.
 pub(super) fn carried_answer(op: Op, id: &Json, mut step: Json) -> Option<Json> {
     carried_by(step.remove(op.place())?, id).ok()
 }
 
-/// To what the messages of a task belong.
+/// Returns the scope of a task's messages.
 pub(super) fn scope(task: Option<&str>) -> Option<String> {
     task.map(|task| format!("task/{task}"))
 }
@@ -102,7 +102,7 @@ pub(super) fn denied(id: &Json, denial: &Denial) -> Answer {
     Answer::json(StatusCode::OK, error.write())
 }
 
-/// Something went wrong before or behind the gateway.
+/// Makes the answer for an error before or behind the gateway.
 pub(super) fn fault(id: &Json, status: StatusCode, message: &str) -> Answer {
     let body = rpc_error(id, -32000, &format!("[guardian] {message}"), None).write();
     let mut answer = Answer::json(status, body.clone());
@@ -110,7 +110,7 @@ pub(super) fn fault(id: &Json, status: StatusCode, message: &str) -> Answer {
     answer
 }
 
-/// How a stream ends that was stopped.
+/// Returns the end of a stream that was stopped.
 pub(super) fn denied_events(task: Option<&str>, denial: &Denial) -> Vec<Event> {
     let mut events = Vec::new();
     if let Some(task) = task {
@@ -123,7 +123,7 @@ pub(super) fn denied_events(task: Option<&str>, denial: &Denial) -> Vec<Event> {
     events
 }
 
-/// How a stream ends that failed. Clients show `message`.
+/// Returns the end of a stream that failed. Clients show `message`.
 pub(super) fn error_event(code: &str, message: &str) -> Event {
     Event::named("error", json!({"error": code, "message": message}).to_string())
 }

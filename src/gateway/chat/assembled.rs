@@ -1,4 +1,4 @@
-//! Assembled: what the events of a stream say so far, as the whole answer that they make together.
+//! Assembled: the events of a stream so far, as the whole answer that they make together.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +13,15 @@ pub(super) struct Assembled {
     api: Api,
     /// `Null` until it begins.
     pub(super) answer: Json,
-    /// What every event of Chat Completions repeats.
+    /// The members that every event of Chat Completions repeats.
     pub(super) head: Json,
     /// Arguments of a call of Messages that are not whole.
     partial: String,
-    /// Whether a block of Messages was begun and not ended.
+    /// True if a block of Messages was begun and not ended.
     open: bool,
     /// Items of Responses.
     items: Items,
-    /// How much of the words of each choice of Chat Completions the agent has been told.
+    /// The length of the words of each choice of Chat Completions that the agent has been told.
     told: BTreeMap<usize, usize>,
 }
 
@@ -65,13 +65,13 @@ impl Assembled {
         }
     }
 
-    /// Whether every choice has come to its end.
+    /// Returns `true` if every choice has come to its end.
     pub(super) fn is_whole(&self) -> bool {
         let choices = self.answer.get("choices").map_or(&[][..], Json::items);
         !choices.is_empty() && choices.iter().all(|choice| choice.str_of("finish_reason").is_some())
     }
 
-    /// Notes that the agent was told what there is so far.
+    /// Notes that the agent was told everything so far.
     pub(super) fn tell(&mut self) {
         let choices = self
             .answer
@@ -82,7 +82,7 @@ impl Assembled {
         self.told = choices.map(|(at, choice)| (at, content(choice).len())).collect();
     }
 
-    /// What the agent has not been told of the words of a choice.
+    /// Returns the words of a choice that the agent has not been told.
     pub(super) fn untold<'c>(&self, at: usize, choice: &'c Json) -> &'c str {
         let told = self.told.get(&at).copied().unwrap_or_default();
         content(choice).get(told..).unwrap_or_default()

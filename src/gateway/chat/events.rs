@@ -38,13 +38,13 @@ pub(super) struct Following {
     assembled: Assembled,
     held: Vec<Event>,
     held_bytes: usize,
-    /// How many blocks had been told when events began to be held; `None` while they go on.
+    /// The number of blocks that had been told when events began to be held; `None` while they go on.
     held_since: Option<usize>,
-    /// Whether what is held is no more than thoughts.
+    /// True if the held events are no more than thoughts.
     frees: bool,
-    /// The number of the last event that went on, where events have one.
+    /// The number of the last event that went on, if events have one.
     told_number: usize,
-    /// Bytes of all events so far: what they make together is no larger.
+    /// Bytes of all events so far: the answer that they make together is no larger.
     taken: usize,
     room: Room,
     ended: bool,
@@ -105,7 +105,7 @@ impl Following {
         }
     }
 
-    /// Judges the answer, and lets go what was held; or tells the rest of it anew, where it is another one now.
+    /// Judges the answer, and lets the held events go; or tells the rest of it anew, if it is another one now.
     async fn finish(&mut self) -> Result<Vec<Event>, Vec<Event>> {
         if !self.turn.api.is_answer(&self.assembled.answer) {
             return Err(self.broken(ODD));

@@ -31,16 +31,16 @@ const SESSION: &str = "x-guardian-session";
 const MAX_NEW: usize = 4_096;
 const TOO_LONG: &str = "The conversation holds too much that was not judged before, so it was stopped.";
 
-/// What an agent asks for.
+/// An agent's request.
 pub(super) struct Call {
     api: Api,
     op: Op,
-    /// `Null` where there is none.
+    /// `Null` if there is none.
     body: Json,
     /// The caller, as a hash of its key and of the session that it names.
     caller: Digest,
     session: Option<String>,
-    /// What the answer goes on from; `None` until the request is admitted.
+    /// The turn that the answer goes on from; `None` until the request is admitted.
     opened: Option<Turn>,
 }
 
@@ -82,7 +82,7 @@ impl Call {
         }
     }
 
-    /// What of the conversation stands where the model is: the name under which it is remembered here.
+    /// Returns the name under which the conversation that is stored where the model is, if any, is remembered here.
     fn stored_before(&self) -> Option<Digest> {
         let conversation = self.body.get("conversation");
         let id = conversation.and_then(|named| named.as_str().or_else(|| named.str_of("id")));
@@ -90,7 +90,7 @@ impl Call {
         Some(stored_name(self.caller, id))
     }
 
-    /// The name under which the conversation goes on, where it keeps one name.
+    /// Returns the name under which the conversation goes on, if it keeps one name.
     fn stored_as(&self) -> Option<Digest> {
         self.body.get("conversation").and_then(|_| self.stored_before())
     }
@@ -166,7 +166,7 @@ impl Call {
         Ok(Arc::new(SentRequest { request, _room: room }))
     }
 
-    /// Puts what a piece became into its place.
+    /// Puts a piece into its place in the form that it got.
     fn put(&mut self, said: &ChatItem, became: &Became) -> Result<(), Denial> {
         let unmodifiable = || Denial::unmodifiable(Stage::Request);
         match (became, said) {
@@ -181,8 +181,8 @@ impl Call {
     }
 }
 
-/// What a request may not say is refused, or replaced where the model expects a result. What the agent says of itself has happened: it is
-/// judged for what comes after it.
+/// Judges one item. One that a request may not have is refused, or replaced if the model expects a result. The agent's own words have happened: they
+/// are judged for what comes after them.
 async fn admit_one(bench: &Bench, said: &ChatItem) -> Result<Became, Denial> {
     let fate = bench.judge(said, Stage::Request).await;
     match (said, fate) {

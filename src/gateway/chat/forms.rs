@@ -1,4 +1,4 @@
-//! The forms of each interface: errors, refusals, and what stands for what was denied.
+//! The forms of each interface: errors, refusals, and the replacements of what was denied.
 
 use http::{HeaderValue, StatusCode};
 use serde_json::json;
@@ -11,7 +11,7 @@ use crate::gateway::json::{Json, object};
 use crate::wire::chat::{self, ChatItem, Outcome, RunBy};
 use crate::wire::{Place, is_identifier};
 
-/// What of an answer the agent has been told already.
+/// The part of an answer that the agent has been told already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ToldSoFar {
     /// Nothing.
@@ -27,7 +27,7 @@ const MODEL_FAILED: &str = "[guardian] the model behind the gateway answered wit
 const STOPPED: Json = Json::Bool(false);
 
 impl ToldSoFar {
-    /// Whether what stands here has been told.
+    /// Returns `true` if the element at this place has been told.
     fn includes(self, api: Api, place: &Place) -> bool {
         match (self, api) {
             (ToldSoFar::Nothing, _) => false,
@@ -111,7 +111,7 @@ impl Api {
         body.into()
     }
 
-    /// Whether this is an answer of the model, and one that all clients read alike.
+    /// Returns `true` for an answer of the model that all clients read alike.
     pub(super) fn is_answer(self, answer: &Json) -> bool {
         let list = match self {
             Api::Completions => "choices",
@@ -121,7 +121,7 @@ impl Api {
         matches!(answer.get(list), Some(Json::Array(_))) && chat::is_plain(answer)
     }
 
-    /// Whether a request asks for words in a form of the caller's.
+    /// Returns `true` if a request asks for words in a form of the caller's.
     pub(super) fn wants_structure(self, request: &Json) -> bool {
         let format = match self {
             Api::Completions => request.get("response_format"),
@@ -134,7 +134,7 @@ impl Api {
         kind.is_some_and(|kind| kind != "text")
     }
 
-    /// Puts words in the place of what a tool gave. A call without a result is an error everywhere.
+    /// Replaces the result of a tool by words. A call without a result is an error everywhere.
     pub(super) fn replace_result(self, request: &mut Json, result: &Outcome, words: &str) -> Option<()> {
         if result.content_at == result.place {
             let kind = if self == Api::Responses { "input_text" } else { "text" };
@@ -148,7 +148,7 @@ impl Api {
         Some(())
     }
 
-    /// Puts what was judged into an answer; whether something was stopped. A denied call becomes words.
+    /// Puts what was judged into an answer; returns `true` if something was stopped. A denied call becomes words.
     pub(super) fn apply(
         self,
         answer: &mut Json,
@@ -247,7 +247,7 @@ impl Api {
         }
     }
 
-    /// Adds an answer and the results of its calls, all of which were denied, to a request. `None` where that cannot be done.
+    /// Adds an answer and the results of its calls, all of which were denied, to a request. `None` if that cannot be done.
     pub(super) fn tell_stopped(self, request: &mut Json, answer: &Json, judged: &[(ChatItem, Fate)]) -> Option<()> {
         let denied = judged.iter().filter_map(|(said, fate)| match (said, fate) {
             (ChatItem::Call(call), Fate::Denied(denial)) => Some((call, denial.text())),
@@ -297,7 +297,7 @@ impl Api {
         Some(())
     }
 
-    /// A later answer in the place of the first one, after what was told of that.
+    /// Puts a later answer in the place of the first one, after what was told of that.
     pub(super) fn after_told(self, first: &Json, mut next: Json, told: ToldSoFar) -> Json {
         let ToldSoFar::Blocks(told) = told else { return next };
         let name = match self {
@@ -363,7 +363,7 @@ impl Api {
         stopped.collect()
     }
 
-    /// Tells the model what became of calls that its agent never saw.
+    /// Tells the model the results of calls that its agent never saw.
     pub(super) fn answer_stopped_calls(self, request: &mut Json, results: &[Json]) {
         if results.is_empty() {
             return;
@@ -427,8 +427,8 @@ fn put_into_choice(choice: &mut Json, words: &str, structured: bool) {
     }
 }
 
-/// Puts words before the first call of an answer, and takes out those that were stopped. Thoughts are not taken back without a call that they
-/// led to: they go where all of these were stopped.
+/// Puts words before the first call of an answer, and takes out those that were stopped. Thoughts are not taken back without a call that they led to:
+/// they go if all of these were stopped.
 fn put_before_calls(items: &mut Vec<Json>, words: Json) {
     let mut words = Some(words);
     let mut kept: Vec<Json> = Vec::with_capacity(items.len() + 1);

@@ -1,4 +1,4 @@
-//! Items: what the events of a stream of Responses say of each item, held to what its end says.
+//! Items: the events of a stream of Responses about each item, checked against its end.
 //!
 //! Clients act on different events: on the item that begins, on its pieces, on the item that is done, or on the whole response at the end. Only
 //! the response is judged, so all of them have to say the same.
@@ -29,9 +29,9 @@ pub(super) struct Items {
 
 #[derive(Default)]
 struct Item {
-    /// As it was told when it began.
+    /// The item as it was told when it began.
     begun: Option<Json>,
-    /// As it was told when it was done.
+    /// The item as it was told when it was done.
     done: Option<Json>,
     /// Its texts so far, by member and content.
     texts: BTreeMap<(&'static str, usize), String>,
@@ -117,7 +117,7 @@ impl Items {
         Ok(if of_call { Step::Holds } else { Step::Says })
     }
 
-    /// The output of the whole response, where it says what was said before. Some leave out of it what they said.
+    /// Returns the output of the whole response, if it agrees with what was said before. Some leave out of it what they said.
     pub(super) fn output(&self, told: &[Json]) -> Result<Vec<Json>, &'static str> {
         let output: Vec<Json> = match told {
             [] => self.items.values().filter_map(|item| item.done.clone()).collect(),
@@ -140,7 +140,7 @@ impl Items {
 }
 
 impl Item {
-    /// Whether an item says what was told of it.
+    /// Returns `true` if an item agrees with what was told of it.
     fn agrees_with(&self, told: &Json) -> bool {
         let begun = self.begun.as_ref().is_none_or(|begun| {
             let of_agent = matches!(run_by(begun), Some(RunBy::Agent));

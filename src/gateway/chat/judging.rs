@@ -1,4 +1,4 @@
-//! Judging: what is said in a conversation, as steps, one after the other.
+//! Judging: the items of a conversation, as steps, one after the other.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::gateway::route::Route;
 use crate::gateway::verdicts::Question;
 use crate::wire::chat::{Agent, Call, ChatItem, Log, RunBy};
 
-/// Whose conversation it is: what every step of it carries.
+/// The owner of a conversation: the context that every step of it carries.
 #[derive(Clone)]
 pub(super) struct Bench {
     pub(super) route: Arc<Route>,
@@ -18,7 +18,7 @@ pub(super) struct Bench {
     pub(super) tools: Arc<[Json]>,
 }
 
-/// What a verdict makes of something that is said.
+/// The result of a verdict about an item.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fate {
     /// It goes on as it is.

@@ -1,19 +1,19 @@
 //! Interfaces of models: the gateway between an agent and the model that it asks. Agents are guarded by changing their `base_url`.
 //!
-//! What an agent sends holds all that was said so far. Only what is new of it is judged; what was judged before is known by the common
-//! beginning (`gateway/conversations.rs`). Of what the model answers, calls of tools are held until all of them are judged; words go on as they
-//! come, or are held as well. A call that is denied never reaches the agent: words stand in its place (`forms.rs`).
+//! A request of an agent holds all that was said so far. Only what is new of it is judged; what was judged before is known by the common beginning
+//! (`gateway/conversations.rs`). In the model's answers, calls of tools are held until all of them are judged; words go on as they come, or are held
+//! as well. A call that is denied never reaches the agent: words stand in its place (`forms.rs`).
 //!
-//! | file | what it does |
+//! | file | its part |
 //! |---|---|
-//! | `exchange.rs` | a call of an agent: what is judged on the way to the model, and on the way back |
-//! | `turn.rs` | what the agent gets of an answer; a model that is asked again |
-//! | `judging.rs` | what is said as steps, one after the other |
-//! | `forms.rs` | refusals, and what stands for a denied call, in the form of each interface |
-//! | `events.rs` | streams: what is held, and when it goes on |
-//! | `assembled.rs` | what a stream says, as the whole answer that it makes together |
-//! | `step.rs` | what one event does, and where in the answer it stands |
-//! | `items.rs` | what a stream of Responses says of its items, held to what its end says |
+//! | `exchange.rs` | a call of an agent: its judging on the way to the model, and on the way back |
+//! | `turn.rs` | the part of an answer that the agent gets; a model that is asked again |
+//! | `judging.rs` | items as steps, one after the other |
+//! | `forms.rs` | refusals, and the replacement of a denied call, in the form of each interface |
+//! | `events.rs` | streams: which events are held, and when they go on |
+//! | `assembled.rs` | a stream as the whole answer that it makes together |
+//! | `step.rs` | the effect of one event, and its place in the answer |
+//! | `items.rs` | the items of a stream of Responses, checked against its end |
 //! | `retold.rs` | the rest of a changed answer, as events |
 
 mod assembled;
@@ -48,16 +48,16 @@ enum Api {
     Messages,
 }
 
-/// What an agent asks for.
+/// The operation that an agent asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Op {
     /// An answer of the model.
     Answer,
-    /// What makes nobody act: lists of models, embeddings, counts of tokens.
+    /// Data on which no agent acts: lists of models, embeddings, counts of tokens.
     Pass,
 }
 
-/// Why a path is not served.
+/// The reason why a path is not served.
 const UNKNOWN: &str = "this gateway passes chat completions, responses, messages, counts of tokens, models, embeddings and moderations; \
                        there is nothing here";
 const BATCH: &str = "batches bring their answers later, where nobody can judge them: they are not passed";
@@ -70,7 +70,7 @@ impl Op {
     ///
     /// # Errors
     ///
-    /// Why there is none.
+    /// The reason why there is none.
     fn of(api: Api, method: &Method, rest: &str) -> Result<(Self, Api), &'static str> {
         let path: Vec<&str> = rest.trim_matches('/').split('/').collect();
         let (post, get) = (method == Method::POST, method == Method::GET);
@@ -91,7 +91,7 @@ impl Op {
     }
 }
 
-/// The answer where there is no model.
+/// Returns the answer if there is no model.
 pub(super) fn no_model() -> Response {
     Api::Completions
         .error(StatusCode::NOT_FOUND, "there is no model behind this gateway")

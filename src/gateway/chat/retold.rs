@@ -8,13 +8,13 @@ use super::turn::add;
 use crate::gateway::json::{Json, object};
 use crate::gateway::sse::Event;
 
-/// What is there to tell it from.
+/// The sources of the rest.
 pub(super) struct Retold<'a> {
-    /// The answer as it was, and what of its words was told.
+    /// The answer as it was, and the part of its words that was told.
     pub(super) assembled: &'a Assembled,
     /// The answer as it is now.
     pub(super) answer: &'a Json,
-    /// What the model used for answers after the first.
+    /// The usage of answers after the first.
     pub(super) used: &'a Json,
     /// The events that were held.
     pub(super) held: &'a [Event],
@@ -38,7 +38,7 @@ impl Retold<'_> {
         event.get("sequence_number")?.as_index()
     }
 
-    /// Held events with what they carry.
+    /// Returns the held events with their content.
     fn held(&self) -> impl DoubleEndedIterator<Item = (&Event, Json)> {
         self.held.iter().map(|event| {
             let value = Json::parse(event.data.as_bytes(), 128, 100_000).unwrap_or(Json::Null);
@@ -46,7 +46,7 @@ impl Retold<'_> {
         })
     }
 
-    /// A held event with what it carries now, and all that was used.
+    /// Makes a held event with its present content, and all usage.
     fn with_usage(&self, event: &Event, mut value: Json) -> Event {
         if let Some(usage @ Json::Object(_)) = value.get_mut("usage") {
             add(usage, self.used);
@@ -268,7 +268,7 @@ pub(super) fn error_event(body: &Json, number: usize) -> Json {
     ])
 }
 
-/// How a block of Messages begins, and what is added to it.
+/// Returns the beginning of a block of Messages, and the pieces that are added to it.
 fn taken_apart(block: &Json) -> (Json, Vec<Json>) {
     let mut start = block.clone();
     let text = |name: &str| block.str_of(name).unwrap_or_default().to_owned();

@@ -1,15 +1,15 @@
-//! What one event of a stream does, and where in the answer it stands.
+//! The effect of one event of a stream, and its place in the answer.
 
 use crate::gateway::json::Json;
 
-/// What an event does.
+/// The effect of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// It says something, or nothing.
+    /// It adds words, or nothing.
     Says,
     /// It begins a call, or the end: from here on everything is held.
     Holds,
-    /// It begins words after thoughts: what was held may go on, unless there is a call in it.
+    /// It begins words after thoughts: held events may go on, unless there is a call in them.
     Frees,
     /// It is the last one.
     Ends,
@@ -22,7 +22,7 @@ pub(super) enum Step {
 /// A stream that a client would understand in another way than it was judged.
 pub(super) const ODD: &str = "the model behind the gateway sent events that do not fit together";
 
-/// The place of an element, where it says one.
+/// Returns the place of an element, if it has one.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! A turn: the answer to a request that was admitted, and what the agent gets of it.
+//! A turn: the answer to a request that was admitted, and the part of it that the agent gets.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::wire::chat::{self, ChatItem, RunBy};
 /// Pieces of one answer that are judged.
 const MAX_PIECES: usize = 256;
 const TOO_MANY: &str = "The answer holds too many calls, so the last ones were stopped.";
-/// How often a model is asked again whose calls were all denied.
+/// The number of times that a model is asked again whose calls were all denied.
 const ROUNDS: usize = 3;
 
-/// What the answer to an admitted request goes on from.
+/// The state that the answer to an admitted request goes on from.
 #[derive(Clone)]
 pub(super) struct Turn {
     pub(super) api: Api,
@@ -31,12 +31,12 @@ pub(super) struct Turn {
     pub(super) received: Arc<Received>,
     /// The end of what was said so far.
     pub(super) end: Digest,
-    /// Under which name a stored conversation goes on, where the request names one.
+    /// The name under which a stored conversation goes on, if the request names one.
     pub(super) stored_as: Option<Digest>,
     pub(super) caller: Digest,
-    /// Whether the caller expects words in a form of its own: what stands for a denied call is then a refusal.
+    /// True if the caller expects words in a form of its own: the replacement of a denied call is then a refusal.
     pub(super) structured: bool,
-    /// What the model was asked, where it may be asked again.
+    /// The question to the model, if it may be asked again.
     pub(super) asked: Option<Arc<SentRequest>>,
 }
 
@@ -46,10 +46,10 @@ pub(super) struct SentRequest {
     pub(super) _room: Room,
 }
 
-/// What an agent gets.
+/// The answer that an agent gets.
 pub(super) struct Settled {
     pub(super) answer: Json,
-    /// What the model used for answers after the first; `Null` where there are none.
+    /// The usage of answers after the first; `Null` if there are none.
     pub(super) used: Json,
 }
 
@@ -59,8 +59,8 @@ pub(super) fn stored_name(caller: Digest, id: &str) -> Digest {
 }
 
 impl Turn {
-    /// Has an answer judged, and remembers what the agent gets of it. Where all calls were denied, and the configuration says so, the model is
-    /// told and asked again.
+    /// Has an answer judged, and remembers what the agent gets of it. If all calls were denied, and the configuration says so, the model is told and
+    /// asked again.
     pub(super) async fn settle(&self, first: &Json, told: ToldSoFar) -> Settled {
         let judged = self.judge(first).await;
         let mut answer = first.clone();
@@ -88,8 +88,8 @@ impl Turn {
         Settled { answer, used }
     }
 
-    /// The answer of the model that was told which calls were denied, what each piece of it comes to, and what all answers after the first
-    /// used. `None` where it gives none.
+    /// Returns the answer of the model that was told which calls were denied, the result for each piece of it, and the usage of all answers after the
+    /// first. `None` if it gives none.
     async fn ask_again(
         &self,
         asked: &SentRequest,
@@ -149,7 +149,7 @@ impl Turn {
         route.parse(&body).ok().filter(|answer| self.api.is_answer(answer))
     }
 
-    /// What each piece of an answer comes to.
+    /// Returns the result for each piece of an answer.
     async fn judge(&self, answer: &Json) -> Vec<(ChatItem, Fate)> {
         let messages = chat::read_answer(answer).messages;
         let mut judged = Vec::new();
@@ -169,7 +169,7 @@ impl Turn {
         judged
     }
 
-    /// Remembers an answer as the agent got it: it comes back with the next request. `before` is what it was made of.
+    /// Remembers an answer as the agent got it: it comes back with the next request. `before` is the answer that it was made of.
     fn remember(&self, before: &Json, judged: &[(ChatItem, Fate)], answer: &Json) {
         // Of several answers the agent goes on with one, which is judged with its next request.
         if answer.get("choices").is_some_and(|choices| choices.items().len() != 1) {
@@ -199,7 +199,7 @@ impl Turn {
     }
 }
 
-/// Whether an answer holds calls, and all of them were denied by a verdict, and nothing else was.
+/// Returns `true` if an answer holds calls, and all of them were denied by a verdict, and nothing else was.
 fn is_all_stopped(judged: &[(ChatItem, Fate)]) -> bool {
     let mut calls = 0;
     let all = judged.iter().all(|(said, fate)| match (said, fate) {
@@ -213,7 +213,7 @@ fn is_all_stopped(judged: &[(ChatItem, Fate)]) -> bool {
     all && calls > 0
 }
 
-/// Adds what was used, number by number.
+/// Adds up usage, number by number.
 pub(super) fn add(sum: &mut Json, more: &Json) {
     match (&mut *sum, more) {
         (Json::Null, more) => *sum = more.clone(),

@@ -103,7 +103,7 @@ fn whole(task: &Task) -> Value {
     })
 }
 
-/// Tells how a task goes on, to its end.
+/// Streams the progress of a task, to its end.
 fn follow(received: Received, task: Task) -> Response {
     stream_response(body::worked(SSE_HEARTBEAT, |out: Chunks| async move {
         // It counts among the exchanges under way as long as it is read.

@@ -16,21 +16,21 @@ use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::wire::chat::{self, MAX_STEPS, NoTrace, Traced, Under};
 
-/// How far a task is.
+/// The progress of a task.
 #[derive(Clone, Debug)]
 pub(super) struct Progress {
     pub(super) phase: Phase,
-    /// What was found about each step that is judged.
+    /// The result for each step that is judged.
     pub(super) judged: Vec<Arc<Value>>,
-    /// How many steps there are.
+    /// The number of steps.
     pub(super) count: usize,
-    /// Whether its caller was asked for something.
+    /// True if its caller was asked for something.
     pub(super) asked: bool,
-    /// When it got here.
+    /// The time at which it got here.
     pub(super) at: Timestamp,
 }
 
-/// What a task is doing.
+/// The phase of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Phase {
     /// It waits for something to judge.
@@ -39,7 +39,7 @@ pub(super) enum Phase {
     Working,
     /// It has judged; this is the verdict.
     Judged(Arc<Value>),
-    /// Nobody waits for it any more.
+    /// It was cancelled.
     Canceled,
 }
 
@@ -51,7 +51,7 @@ impl Progress {
         }
     }
 
-    /// In words.
+    /// Describes it in words.
     pub(super) fn said(&self) -> String {
         format!("{} of {} steps judged", self.judged.len(), self.count)
     }
@@ -66,13 +66,13 @@ pub(super) struct Task {
     pub(super) begun: Timestamp,
     /// Events of its run before it.
     pub(super) offset: usize,
-    /// Events that its caller was given when it asked without saying since when.
+    /// Events that its caller was given when it asked without a first event.
     pub(super) polled: Arc<AtomicUsize>,
     owner: Owner,
     progress: Arc<watch::Sender<Progress>>,
 }
 
-/// Whose a task is: the hash of the key with which it was asked for.
+/// The owner of a task: the hash of the key with which it was asked for.
 type Owner = Option<[u8; 32]>;
 
 impl Task {
@@ -83,22 +83,22 @@ impl Task {
         TASK_BYTES + steps * STEP_BYTES
     }
 
-    /// How far it is now.
+    /// Returns its present progress.
     pub(super) fn progress(&self) -> Progress {
         self.progress.borrow().clone()
     }
 
-    /// To follow it.
+    /// Returns a receiver of its progress.
     pub(super) fn follow(&self) -> watch::Receiver<Progress> {
         self.progress.subscribe()
     }
 
-    /// Stops it, unless it has ended; whether it was stopped.
+    /// Stops it, unless it has ended; returns `true` if it was stopped.
     pub(super) fn cancel(&self) -> bool {
         self.go_on(|progress| progress.phase = Phase::Canceled)
     }
 
-    /// Changes its progress, unless it has ended; whether it was changed.
+    /// Changes its progress, unless it has ended; returns `true` if it was changed.
     fn go_on(&self, change: impl FnOnce(&mut Progress)) -> bool {
         self.progress.send_if_modified(|progress| {
             let goes_on = !progress.has_ended();
@@ -117,7 +117,7 @@ impl Task {
     }
 }
 
-/// A route on which the guardian itself is asked, and what it was asked there.
+/// A route on which the guardian itself is asked, and its tasks.
 #[derive(Clone)]
 pub(in crate::gateway) struct Desk {
     pub(in crate::gateway) route: Arc<Route>,
@@ -125,7 +125,7 @@ pub(in crate::gateway) struct Desk {
 }
 
 impl Desk {
-    /// Of a route; with the tasks of the same route under other settings.
+    /// Makes the desk of a route; with the tasks of the same route under other settings.
     pub(in crate::gateway) fn new(route: Arc<Route>, before: Option<&Self>) -> Self {
         Self {
             route,
@@ -142,7 +142,7 @@ impl Deref for Desk {
     }
 }
 
-/// Whether a caller may name a task or a conversation so.
+/// Returns `true` if a caller may name a task or a conversation so.
 pub(super) fn is_name(text: &str) -> bool {
     text.len() <= 128 && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/+=".contains(c))
 }
@@ -154,7 +154,7 @@ pub(super) struct Tasks {
     under_way: Arc<Semaphore>,
 }
 
-/// What the tasks of a conversation share.
+/// The state that the tasks of a conversation share.
 #[derive(Default)]
 struct Run {
     session: String,
@@ -162,9 +162,9 @@ struct Run {
     events: AtomicUsize,
 }
 
-/// Bytes of tasks, and of what conversations share.
+/// Bytes of tasks, and of the state that conversations share.
 const KEPT_BYTES: u64 = 64 * 1024 * 1024;
-/// What a task takes, and what each of its steps may add.
+/// The bytes of a task, and of each of its steps.
 const TASK_BYTES: usize = 4 * 1024;
 const STEP_BYTES: usize = 2 * 1024;
 /// The longest instructions that a run is configured with.
@@ -174,7 +174,7 @@ const UNDER_WAY: usize = 128;
 /// Events of a task beside one for each step.
 const FURTHER_EVENTS: usize = 8;
 
-/// Why a task does not begin.
+/// The reason why a task does not begin.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoTask {
     /// It is nothing to judge.
@@ -202,7 +202,7 @@ impl Default for Tasks {
     }
 }
 
-/// The names that a caller gives to what it begins; made up where it gives none.
+/// The names that a caller gives to what it begins; made up if it gives none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     pub(super) task: Option<String>,
@@ -230,7 +230,7 @@ impl Tasks {
         Ok(self.keep(task))
     }
 
-    /// Gives a task that waits what it waits for.
+    /// Hands in what a task waits for.
     pub(super) fn resume(
         &self,
         route: &Arc<Route>,
@@ -320,7 +320,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// The task of this id, where it is this caller's.
+    /// Returns the task of this id, if it is this caller's.
     pub(super) fn find(&self, received: &Received, id: &str) -> Option<Task> {
         self.kept.get(&(received.caller, id.to_owned()))
     }

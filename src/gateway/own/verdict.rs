@@ -1,4 +1,4 @@
-//! What the guardian answers: the strictest decision about a trace, with what led to it.
+//! The guardian's answer: the strictest decision about a trace, with what led to it.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ impl Judged {
         }
     }
 
-    /// What was found about the step at this place.
+    /// Returns the result for the step at this place.
     pub(super) fn to_json(&self, index: usize) -> Value {
         let verdict = &self.verdict;
         json!({

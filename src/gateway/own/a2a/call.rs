@@ -13,7 +13,7 @@ use crate::gateway::json::Json;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 
-/// What a caller asks for.
+/// A caller's request.
 pub(super) struct Call {
     pub(super) op: Op,
     pub(super) version: Version,
@@ -73,7 +73,7 @@ impl Call {
         Ok(call)
     }
 
-    /// How things look in its revision and binding.
+    /// Returns the shape of its revision and binding.
     pub(super) fn shape(&self) -> Shape {
         Shape::of(self.version, self.rpc.is_some())
     }

@@ -1,8 +1,8 @@
-//! What can be wrong with a call, and how A2A tells it.
+//! The faults of a call, and their forms in A2A.
 
 use http::StatusCode;
 
-/// What is wrong with a call.
+/// The fault of a call.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Fault {
     #[error("{0}")]

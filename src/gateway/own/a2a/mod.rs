@@ -136,7 +136,7 @@ fn send(desk: Desk, call: Call, received: Received) -> Response {
     response
 }
 
-/// Tells how a task goes on, to its end.
+/// Streams the progress of a task, to its end.
 fn follow(received: Received, call: Call, task: Task) -> Response {
     stream_response(body::worked(SSE_HEARTBEAT, |out: Chunks| async move {
         let _received = received;

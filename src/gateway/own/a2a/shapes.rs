@@ -1,4 +1,4 @@
-//! How the guardian's tasks look in the revisions and bindings of A2A.
+//! The guardian's tasks in the revisions and bindings of A2A.
 
 use serde_json::{Value, json};
 
@@ -95,7 +95,7 @@ impl Shape {
         }
     }
 
-    /// An event: how far a task is.
+    /// Makes an event: the progress of a task.
     pub(super) fn update(self, task: &Task, progress: &Progress, said: Option<&str>) -> Value {
         let mut status = json!({"state": self.state(progress), "timestamp": progress.at.to_string()});
         if let (Some(said), Some(members)) = (said, status.as_object_mut()) {
@@ -125,7 +125,7 @@ impl Shape {
         }
     }
 
-    /// An event: the verdict.
+    /// Makes an event: the verdict.
     pub(super) fn artifact(self, task: &Task, verdict: &Value) -> Value {
         let update = json!({
             "taskId": task.id, "contextId": task.context, "artifact": self.verdict(verdict), "lastChunk": true,

@@ -1,4 +1,4 @@
-//! The events of a request: they follow from how far it is, so that whoever asks again sees the same ones under the same ids.
+//! The events of a request: they follow from its progress, so that a caller that asks again sees the same ones under the same ids.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +13,7 @@ use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 use crate::gateway::sse::Event;
 
-/// Answers who asks for the events of a request or a run.
+/// Answers a caller that asks for the events of a request or a run.
 pub(super) fn answer(desk: &Desk, received: Received, id: Option<&str>, query: &Query) -> Response {
     let Some(id) = id else {
         return Refused::unknown().into_response();

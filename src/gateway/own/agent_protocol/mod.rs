@@ -1,7 +1,7 @@
 //! The guardian as an agent of Agent Protocol: `GET /`, and under `/guardian` (or at once) the rest.
 //!
-//! It judges what it is given as `input` (or `prompt`), `aos` or `messages`; given nothing, it waits for it. A run is a conversation:
-//! what is judged in it later is judged in the light of what was judged before, and under the instructions that it was configured with.
+//! It judges its `input` (or `prompt`), `aos` or `messages`; given none, it waits for it. A run is a conversation: what is judged in it later is
+//! judged in the light of what was judged before, and under the instructions that it was configured with.
 
 mod events;
 mod requests;
@@ -15,7 +15,7 @@ use super::{DESCRIPTION, NAME};
 use crate::gateway::answer::Answer;
 use crate::gateway::receive::Received;
 
-/// What is wrong with a request: the status, and a sentence.
+/// The error of a request: the status, and a sentence.
 #[derive(Debug)]
 struct Refused(StatusCode, String);
 

@@ -12,7 +12,7 @@ use crate::gateway::own::tasks::{Desk, MAX_INSTRUCTIONS, Names, NoTask, Task, is
 use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
 
-/// What a request is.
+/// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Chat,
@@ -22,7 +22,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// By its `type`, by the path, or by what it has.
+    /// Tells the kind by its `type`, by the path, or by its members.
     fn of(path: &str, body: &Json) -> Option<Self> {
         let named = body.str_of("type").or(body.str_of("kind")).unwrap_or(path);
         let has = |name: &str| body.get(name).is_some_and(|value| *value != Json::Null);
@@ -40,7 +40,7 @@ impl Kind {
     }
 }
 
-/// What a body hands in to be judged.
+/// Returns the part of a body that is to be judged.
 fn handed_in(body: &Json) -> Option<Json> {
     let text = body.str_of("input").or_else(|| body.str_of("prompt"));
     let whole = || body.get("aos").or_else(|| body.get("messages")).map(|_| body.clone());
@@ -59,7 +59,7 @@ fn read(desk: &Desk, received: &Received) -> Result<Json, Refused> {
     body.ok_or_else(|| unreadable(EXPECTED))
 }
 
-/// Answers a request. It says what has begun, and does not wait for the verdict.
+/// Answers a request. It tells what has begun, and does not wait for the verdict.
 pub(super) fn process(desk: &Desk, received: &Received, path: &str, query: &Query) -> Result<Response, Refused> {
     let body = read(desk, received)?;
     let event = match Kind::of(path, &body).ok_or_else(|| unreadable(EXPECTED))? {
@@ -153,7 +153,7 @@ fn resume(desk: &Desk, received: &Received, body: &Json) -> Result<Task, Refused
     }
 }
 
-/// By its id, or by its run: the reference implementation names no request.
+/// Finds a task by its id, or by its run: the reference implementation names no request.
 fn task_to_resume(desk: &Desk, received: &Received, body: &Json) -> Result<Task, Refused> {
     if body.get("request_id").is_some() {
         return task_of(desk, received, body);
