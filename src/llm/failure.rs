@@ -224,11 +224,11 @@ impl Failure {
 /// The cause of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Blame {
-    /// The endpoint's: the next one is asked, and it counts against this one.
+    /// The endpoint: the next one is asked, and it counts against this one.
     Endpoint,
-    /// That of too much traffic: the next one is asked.
+    /// Too much traffic: the next one is asked.
     Traffic,
-    /// The conversation's, or its author's: the failure stands.
+    /// The conversation, or its author: the failure stands.
     Conversation,
 }
 

@@ -39,7 +39,7 @@ pub struct Admitted {
 /// The organisation that a step claims to be of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// That of its credential, or none.
+    /// The organisation of its credential, or none.
     Own,
     /// Another one: it is denied.
     Another,

@@ -26,7 +26,7 @@ pub(super) struct Composed {
     pub(super) context: StepContext,
     /// The contents that it shows, in document order.
     pub(super) shown: Vec<ContentId>,
-    /// What it leaves out, in document order.
+    /// The cuts of the contents that it leaves out, in document order.
     pub(super) cut: Vec<Cut>,
     /// The number of parts that the texts of the step fit into.
     pub(super) parts: usize,

@@ -183,7 +183,7 @@ impl Settings {
 ///
 /// # Errors
 ///
-/// What was expected and what was found.
+/// The expectation, and what was found.
 pub fn parse_listen(text: &str) -> Result<SocketAddr, String> {
     let by_name = || {
         let port = text.strip_prefix("localhost:")?.parse().ok()?;

@@ -40,7 +40,7 @@ pub struct InstructionSpan {
     pub pointer: Pointer,
     /// Bytes of it.
     pub span: Range<usize>,
-    /// How likely it is one.
+    /// The likelihood that it is one.
     pub confidence: Confidence,
     /// True if it speaks to software.
     pub addressed: bool,

@@ -35,7 +35,7 @@ pub struct Instruction {
     pub words: String,
     /// Fingerprints of the stems of its words, sorted.
     stems: Vec<u64>,
-    /// How likely it is one. `Low`: it only asks for something, as any letter may.
+    /// The likelihood that it is one. `Low`: it only asks for something, as any letter may.
     #[serde(with = "saved::by_name")]
     pub confidence: Confidence,
     /// True if it speaks to software.
@@ -63,7 +63,7 @@ pub struct Called {
     pub id: Option<String>,
     /// The tool.
     pub tool: String,
-    /// What the tool does.
+    /// The classes of the tool.
     #[serde(with = "saved::by_name")]
     pub classes: ClassSet,
 }
@@ -75,9 +75,9 @@ pub struct Written {
     pub number: u32,
     /// Its name, without folders, small.
     pub name: String,
-    /// What was written.
+    /// The text that was written.
     pub text: Arc<str>,
-    /// Where the text was read before, if it was.
+    /// The place where the text was read before, if it was.
     pub from: Option<Arc<Provenance>>,
 }
 

@@ -20,9 +20,9 @@
 //!   time since the last step. The oldest
 //!   steps leave first; what was seen in them, and what they taint, stays longer.
 //!
-//! Where sessions are kept is a [`SessionStore`]'s concern: in this process ([`LocalSessions`]), or on a server that
-//! several nodes share ([`SharedSessions`]); over a restart they are kept where a folder is configured ([`KeptSessions`]). A session whose beginning
-//! is not known says so ([`SessionSnapshot::gap`]). This module knows no wire, no judge and no prompt.
+//! The place of sessions is a [`SessionStore`]'s concern: in this process ([`LocalSessions`]), or on a server that several nodes share
+//! ([`SharedSessions`]); over a restart they are kept if a folder is configured ([`KeptSessions`]). A session whose beginning is not known says so
+//! ([`SessionSnapshot::gap`]). This module knows no wire, no judge and no prompt.
 
 mod agent;
 mod approval;

@@ -9,7 +9,7 @@ use crate::model::{Earlier, Finding, Outcome, ReasonCode};
 use crate::session::Event;
 use crate::session::intent::{Intent, Likeness};
 
-/// What is left of the weight of a denial with every step after it.
+/// The factor on the weight of a denial with every step after it.
 const DECAY: f64 = 0.92;
 /// From this weight on it is no coincidence any more.
 const INSISTS: f64 = 1.3;

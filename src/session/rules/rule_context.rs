@@ -17,7 +17,7 @@ use crate::tools::{Classified, classes_of_call};
 /// The purpose of an argument, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// What is said or stored.
+    /// A text that is said or stored.
     Body,
     /// Anything else: a recipient, a place, a choice, an amount.
     Other,

@@ -4,7 +4,7 @@
 //!
 //! Of every untrusted text its *values* (addresses, accounts, hosts, paths, ids, names of tools: `values.rs`) and
 //! *shingles* (five words in a row: `shingles.rs`), also of what stands encoded in it (`text::views`). Of what the user and
-//! the agent's instructions say the same, and their words: what the user said himself is nobody else's.
+//! the agent's instructions say the same, and their words: what the user said himself comes from the user alone.
 //! Only fingerprints are kept, no text.
 //!
 //! ## Room

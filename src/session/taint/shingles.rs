@@ -1,5 +1,4 @@
-//! Shingles: fingerprints of a few words in a row, by which longer passages are recognised whatever became of case, spacing
-//! and punctuation.
+//! Shingles: fingerprints of a few words in a row, by which longer passages are recognised in any case, spacing and punctuation.
 
 use std::ops::Range;
 

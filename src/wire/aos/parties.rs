@@ -82,7 +82,7 @@ struct Party {
 /// The amount of detail about an agent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Detail {
-    /// What its card shows to everyone.
+    /// The details that its card shows to everyone.
     Card,
     /// More.
     More,
