@@ -31,7 +31,7 @@ pub struct Scope<'a> {
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// Its bytes, for stores.
+    /// Returns its bytes, for stores.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -199,7 +199,7 @@ impl Parts {
         });
     }
 
-    /// The id goes in because edits name contents by it; the pointer tells where.
+    /// Adds a content, with its id, because edits name contents by it, and its pointer, which tells the place.
     fn content(&mut self, content: &Content) {
         let Content {
             id,

@@ -89,7 +89,7 @@ pub enum Served {
 
 /// An answer that can be kept.
 pub trait Keep {
-    /// The bytes that it takes, those on the heap included.
+    /// Returns the bytes that it takes, those on the heap included.
     fn weight(&self) -> u32;
 
     /// Returns its decision.
@@ -144,7 +144,7 @@ struct Shared<V> {
 type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 
 impl<V> Clone for AnswerCache<V> {
-    /// Another handle of the same cache.
+    /// Returns another handle of the same cache.
     fn clone(&self) -> Self {
         Self {
             shared: Arc::clone(&self.shared),
@@ -162,12 +162,12 @@ impl<V> moka::Expiry<Fingerprint, Arc<Entry<V>>> for ByEntry {
 }
 
 impl<V: Keep + Send + Sync + 'static> AnswerCache<V> {
-    /// An empty cache.
+    /// Makes an empty cache.
     pub fn new(settings: &Settings) -> Self {
         Self::with(settings, None, Arc::new(Instant::now))
     }
 
-    /// A cache before the one that nodes share on the server behind this link.
+    /// Makes a cache before the one that nodes share on the server behind this link.
     pub fn shared(settings: &Settings, link: Link) -> Self {
         // What keeps nothing here keeps nothing there.
         let elsewhere = (settings.max_bytes > 0).then(|| SharedAnswers::new(link, settings.clone()));

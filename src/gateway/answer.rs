@@ -45,7 +45,7 @@ impl Answer {
     }
 }
 
-/// The head of a stream of events.
+/// Returns the head of a stream of events.
 pub(super) fn stream_response(body: Body) -> Response {
     let mut response = Response::new(body);
     let headers = response.headers_mut();
@@ -58,7 +58,7 @@ pub(super) fn stream_response(body: Body) -> Response {
     response
 }
 
-/// A JSON-RPC error.
+/// Makes a JSON-RPC error.
 pub(super) fn rpc_error(id: &Json, code: i64, message: &str, data: Option<Value>) -> Json {
     let mut error = json!({"code": code, "message": message});
     if let (Some(data), Some(error)) = (data, error.as_object_mut()) {
@@ -123,7 +123,7 @@ impl RpcRequest {
         Ok(Self { id, name, params })
     }
 
-    /// The message as it goes on.
+    /// Returns the message as it goes on.
     pub(super) fn message(&self) -> Json {
         let mut message = object([
             ("jsonrpc", "2.0".into()),
@@ -194,7 +194,7 @@ pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
         .is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream"))
 }
 
-/// A body that is one stream of these events.
+/// Makes a body that is one stream of these events.
 pub(super) fn events_response(events: &[super::sse::Event]) -> Response {
     let body: Vec<u8> = events.iter().flat_map(super::sse::Event::to_bytes).collect();
     stream_response(Body::from(body))

@@ -84,7 +84,7 @@ pub(super) type Chunks = mpsc::Sender<Bytes>;
 /// Makes the next heartbeat.
 pub(super) type Heartbeat = Box<dyn FnMut() -> Bytes + Send>;
 
-/// A body that is made by a piece of work.
+/// Makes a body that is made by a piece of work.
 pub(super) fn worked<W>(heartbeat: &'static [u8], work: impl FnOnce(Chunks) -> W) -> Body
 where
     W: Future<Output = ()> + Send + 'static,
@@ -92,7 +92,7 @@ where
     worked_with(Box::new(move || Bytes::from_static(heartbeat)), work)
 }
 
-/// The same, with heartbeats of its own.
+/// Makes the same, with heartbeats of its own.
 pub(super) fn worked_with<W>(heartbeat: Heartbeat, work: impl FnOnce(Chunks) -> W) -> Body
 where
     W: Future<Output = ()> + Send + 'static,

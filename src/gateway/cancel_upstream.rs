@@ -15,7 +15,7 @@ pub(super) fn tell(route: &Arc<Route>, received: &Arc<Received>, rest: String, b
     tell_at(route, received, None, rest, body);
 }
 
-/// The same, at another address of the agent in place of the path.
+/// Tells the same, at another address of the agent in place of the path.
 pub(super) fn tell_at(
     route: &Arc<Route>,
     received: &Arc<Received>,

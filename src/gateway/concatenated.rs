@@ -75,7 +75,7 @@ fn for_each_parts(value: &mut Json, visit: &mut impl FnMut(&mut [&mut String])) 
     }
 }
 
-/// The text of a part: `text` in A2A, `content` in AgentVault.
+/// Returns the text of a part: `text` in A2A, `content` in AgentVault.
 fn text_of(part: &mut Json) -> Option<&mut String> {
     let name = if matches!(part.get("text"), Some(Json::Text(_))) {
         "text"

@@ -185,7 +185,7 @@ pub(super) fn next(before: Digest, said: &ChatItem) -> Digest {
     hasher.finalize().into()
 }
 
-/// The beginning of a chain.
+/// Returns the beginning of a chain.
 pub(super) fn beginning(parts: &[&[u8]]) -> Digest {
     let mut hasher = blake3::Hasher::new();
     for part in parts {

@@ -66,7 +66,7 @@ impl Denial {
         }
     }
 
-    /// The same for programs.
+    /// Returns the same for programs.
     pub(super) fn data(&self) -> Value {
         json!({"aos": {
             "decision": "deny", "decisionId": self.decision_id, "reasonCode": self.reason_codes,

@@ -36,12 +36,12 @@ pub(super) trait Protocol: Send + Sync + Sized + 'static {
     /// Returns what its caller waits for, and its form after heartbeats.
     fn awaited(&self, route: &Arc<Route>) -> Awaited;
 
-    /// The task that the call is about.
+    /// Returns the task that the call is about.
     fn task(&self) -> Option<&str> {
         None
     }
 
-    /// The tasks that an answer shows.
+    /// Returns the tasks that an answer shows.
     fn tasks_in<'a>(&self, _: &'a Json) -> Vec<&'a str> {
         Vec::new()
     }
@@ -78,7 +78,7 @@ pub(super) trait Protocol: Send + Sync + Sized + 'static {
         head: Head,
     ) -> impl Future<Output = Opened<Self::Events>> + Send;
 
-    /// The refusal of the call.
+    /// Returns the refusal of the call.
     fn refused(&self, route: &Route, denial: &Denial) -> Opened<Self::Events>;
 
     /// Makes the answer for an error before or behind the gateway.

@@ -46,7 +46,7 @@ pub(super) trait Dialect: Send {
         None
     }
 
-    /// The step that carries these.
+    /// Returns the step that carries these.
     fn question(&mut self, values: Vec<Json>) -> Question;
 
     /// Returns the content of such a step after it was modified.

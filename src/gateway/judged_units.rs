@@ -179,7 +179,7 @@ impl JudgedUnits {
         id
     }
 
-    /// A task that the gateway made up.
+    /// Returns a task that the gateway made up.
     pub(super) fn rejected(&self, task: &str) -> Option<Rejected> {
         let Stopped { context, denial } = self.stopped(task)?;
         context.map(|context| Rejected { context, denial })

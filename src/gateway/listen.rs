@@ -90,7 +90,7 @@ impl Gateways {
         house.bind(settings)
     }
 
-    /// The routes of those that are reached under the guardian's own address.
+    /// Returns the routes of those that are reached under the guardian's own address.
     pub fn router(&self) -> Router {
         self.router.clone()
     }
@@ -100,7 +100,7 @@ impl Gateways {
         self.reload.clone()
     }
 
-    /// Those at addresses of their own.
+    /// Returns those at addresses of their own.
     pub fn into_own(self) -> Vec<Own> {
         self.own
     }
@@ -149,7 +149,7 @@ impl Renewed {
     }
 }
 
-/// The socket of a gateway that has an address of its own.
+/// Binds the socket of a gateway that has an address of its own.
 fn bound(settings: &Settings) -> Result<Option<(TcpListener, SocketAddr)>, GatewayError> {
     let Listen::Address(address) = &settings.listen else {
         return Ok(None);
@@ -198,7 +198,7 @@ impl House {
         Ok(Gateways { router, own, reload })
     }
 
-    /// A gateway that listens at this address; `before` is the same one under its settings until now.
+    /// Makes a gateway that listens at this address; `before` is the same one under its settings until now.
     fn desk(&self, settings: &Settings, address: SocketAddr, before: Option<&Desk>) -> Result<Desk, GatewayError> {
         if settings.is_unprotected(self.served_at) {
             let why = "refusing to be reached by others without keys: give `client_keys`, listen on a loopback address, or set \
@@ -268,7 +268,7 @@ fn is_token_request(route: &Route, received: &Received) -> bool {
     route.gives_tokens() && received.rest == TOKEN_PATH && received.method == http::Method::POST
 }
 
-/// A refusal before any protocol is known: readable for clients of all of them.
+/// Refuses a request before any protocol is known: readable for clients of all of them.
 fn refuse(status: StatusCode, message: &str) -> Response {
     let message = format!("[guardian] {message}");
     let body = serde_json::json!({

@@ -85,12 +85,12 @@ impl Webhooks {
         serde_json::from_slice(&self.known.known(&value_id(id))?).ok()
     }
 
-    /// The webhook behind an id, while it may be called.
+    /// Returns the webhook behind an id, while it may be called.
     pub(super) fn find(&self, id: &str) -> Option<Url> {
         self.callable.check(&self.webhook(id)?.url).ok()
     }
 
-    /// The webhook behind an id, for the caller that registered it.
+    /// Returns the webhook behind an id, for the caller that registered it.
     pub(super) fn find_own(&self, id: &str, owner: Owner) -> Option<Url> {
         let webhook = self.webhook(id).filter(|webhook| webhook.owner == owner)?;
         webhook.url.parse().ok()

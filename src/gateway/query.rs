@@ -20,12 +20,12 @@ impl Query {
         Some(Self(read))
     }
 
-    /// The pairs, in order.
+    /// Returns the pairs, in order.
     pub(super) fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The value of this name.
+    /// Returns the value of this name.
     pub(super) fn get(&self, name: &str) -> Option<&str> {
         self.pairs().find(|(known, _)| *known == name).map(|(_, value)| value)
     }

@@ -127,7 +127,7 @@ const TOO_LARGE: NotTaken = NotTaken(StatusCode::PAYLOAD_TOO_LARGE, "the body is
 
 const OVERLOADED: NotTaken = NotTaken(StatusCode::SERVICE_UNAVAILABLE, "too much is under way");
 
-/// The whole body, unpacked. While it arrives, it counts with the bytes that have arrived.
+/// Reads the whole body, and unpacks it. While it arrives, it counts with the bytes that have arrived.
 async fn read(route: &Route, body: Body, headers: &HeaderMap, packed: bool) -> Result<Bytes, NotTaken> {
     let most = route.settings.max_message_bytes;
     let declared = headers
@@ -178,7 +178,7 @@ fn is_packed(headers: &HeaderMap) -> Result<bool, NotTaken> {
     }
 }
 
-/// The body without its compression, of at most so many bytes: a small body may unfold to a thousand times its size.
+/// Returns the body without its compression, of at most so many bytes: a small body may unfold to a thousand times its size.
 fn unpack(packed: &[u8], most: usize) -> Result<Bytes, NotTaken> {
     let mut body = Vec::new();
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);

@@ -14,7 +14,7 @@ use super::upstream::UpstreamFault;
 
 /// A stream on its way to its reader.
 pub(super) trait Relayed: Send + Sync + Sized + 'static {
-    /// Headers before its first event.
+    /// Returns headers before its first event.
     fn headers(&self) -> HeaderMap {
         HeaderMap::new()
     }

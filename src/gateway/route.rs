@@ -177,7 +177,7 @@ impl Route {
         Json::parse(bytes, self.settings.max_depth, 100_000)
     }
 
-    /// An address under this gateway.
+    /// Returns an address under this gateway.
     pub(super) fn here(&self, rest: &str) -> String {
         format!("{}{rest}", self.base.as_str().trim_end_matches('/'))
     }
@@ -324,7 +324,7 @@ impl Route {
     }
 }
 
-/// Values of one kind: this process's, or those of all nodes.
+/// Returns the values of one kind: this process's, or those of all nodes.
 fn values(link: Option<&Link>, kind: &'static str, owner: &str, kept: shared::Kept) -> Arc<dyn Values> {
     match link {
         None => Arc::new(LocalValues::new(kept)),

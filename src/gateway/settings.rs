@@ -45,7 +45,7 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// The name in configuration and metrics.
+    /// Returns the name in configuration and metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Direction::Egress => "egress",

@@ -48,7 +48,7 @@ impl Splitter {
         }
     }
 
-    /// The events that these bytes complete.
+    /// Returns the events that these bytes complete.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Splitter {
         Ok(events)
     }
 
-    /// Bytes of an event that has not arrived whole.
+    /// Returns the bytes of an event that has not arrived whole.
     pub(super) fn waiting(&self) -> usize {
         self.line.len() + self.event.data.len() + self.event.name.len() + self.event.id.as_ref().map_or(0, String::len)
     }
@@ -116,7 +116,7 @@ impl Splitter {
 }
 
 impl Event {
-    /// An event of this data.
+    /// Makes an event of this data.
     pub(super) fn of(data: impl Into<String>) -> Self {
         Self {
             data: data.into(),
@@ -124,7 +124,7 @@ impl Event {
         }
     }
 
-    /// An event of this name and data.
+    /// Makes an event of this name and data.
     pub(super) fn named(name: &str, data: impl Into<String>) -> Self {
         Self {
             name: name.to_owned(),
@@ -132,7 +132,7 @@ impl Event {
         }
     }
 
-    /// The bytes on the wire. Line ends inside a field cannot begin another one.
+    /// Writes the bytes on the wire. Line ends inside a field cannot begin another one.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut out = String::with_capacity(self.data.len() + 32);
         let mut field = |name: &str, value: &str| {

@@ -37,7 +37,7 @@ impl Tokens {
         secret.map_or_else(Self::default, |secret| Self { secret })
     }
 
-    /// A token for a key.
+    /// Makes a token for a key.
     pub(super) fn for_key(&self, key: &[u8; 32]) -> String {
         self.issue(key, now())
     }
@@ -49,7 +49,7 @@ impl Tokens {
         URL_SAFE_NO_PAD.encode(token)
     }
 
-    /// The one of these keys for which this token was given out, while it is good.
+    /// Returns the one of these keys for which this token was given out, while it is good.
     pub(super) fn key_of<'k>(&self, token: &[u8], keys: &'k [[u8; 32]]) -> Option<&'k [u8; 32]> {
         self.key_at(token, keys, now())
     }

@@ -92,7 +92,7 @@ const FORMS: [(&str, Form); 6] = [
     ("mcp-protocol-version", date),
 ];
 
-/// The media types that answers of these protocols have.
+/// Keeps the media types that answers of these protocols have.
 fn accept(text: &str) -> Option<String> {
     const KNOWN: &[&str] = &[
         "*/*",
@@ -114,7 +114,7 @@ fn accept(text: &str) -> Option<String> {
     (!known.is_empty()).then(|| known.join(", "))
 }
 
-/// Tags such as `en-GB`, with their weights.
+/// Keeps tags such as `en-GB`, with their weights.
 fn accept_language(text: &str) -> Option<String> {
     let is_tag = |tag: &str| {
         let mut subtags = tag.split('-');
@@ -133,31 +133,31 @@ fn accept_language(text: &str) -> Option<String> {
     fits.then(|| text.to_owned())
 }
 
-/// Numbers and points.
+/// Keeps numbers and points.
 pub(super) fn version(text: &str) -> Option<String> {
     let fits = text.len() <= 16 && !text.is_empty() && text.chars().all(|c| c.is_ascii_digit() || c == '.');
     fits.then(|| text.to_owned())
 }
 
-/// Hexadecimal digits, as W3C Trace Context has them.
+/// Keeps hexadecimal digits, as W3C Trace Context has them.
 fn traceparent(text: &str) -> Option<String> {
     let fits = text.len() == 55 && text.chars().all(|c| c.is_ascii_hexdigit() || c == '-');
     fits.then(|| text.to_owned())
 }
 
-/// The id that an MCP server gave a session: a UUID, a hash or a signed token.
+/// Keeps the id that an MCP server gave a session: a UUID, a hash or a signed token.
 fn session_id(text: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:~+/=".contains(c);
     (!text.is_empty() && text.chars().all(plain)).then(|| text.to_owned())
 }
 
-/// A date, as versions of MCP are named.
+/// Keeps a date, as versions of MCP are named.
 fn date(text: &str) -> Option<String> {
     let fits = text.len() == 10 && text.chars().all(|c| c.is_ascii_digit() || c == '-');
     fits.then(|| text.to_owned())
 }
 
-/// A number of seconds, as `Retry-After` has it.
+/// Returns `true` for a number of seconds, as `Retry-After` has it.
 pub(super) fn is_count(text: &str) -> bool {
     text.len() <= 20 && text.chars().all(|c| c.is_ascii_digit())
 }

@@ -81,7 +81,7 @@ pub(super) enum AsWhom {
     Nobody,
 }
 
-/// JSON as a body.
+/// Makes a body of JSON.
 pub(super) fn json_body(headers: &HeaderMap, body: String) -> (HeaderValue, Bytes) {
     const A2A: &str = "application/a2a+json";
     let is_a2a = headers
@@ -256,7 +256,7 @@ impl Upstream {
             .unwrap_or(Err(UpstreamFault::TooSlow))
     }
 
-    /// The next bytes of a stream; `None` at its end.
+    /// Returns the next bytes of a stream; `None` at its end.
     pub(super) async fn chunk(&self, response: &mut Response) -> Result<Option<Bytes>, UpstreamFault> {
         match tokio::time::timeout(self.timeout, response.chunk()).await {
             Ok(chunk) => chunk.map_err(|_| UpstreamFault::Broken),

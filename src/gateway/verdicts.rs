@@ -101,7 +101,7 @@ impl VerdictClient {
         }
     }
 
-    /// Asks. Without a verdict, the message is stopped.
+    /// Asks for a verdict. Without one, the message is stopped.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ impl VerdictClient {
         }
     }
 
-    /// Asks, to this depth.
+    /// Asks for a verdict, to this depth.
     async fn ask(&self, question: &Question, depth: Depth) -> MessageVerdict {
         let mut whole = question.clone();
         concatenated::join(&mut whole.params);

@@ -190,7 +190,7 @@ struct Search {
 }
 
 impl Search {
-    /// Every JSON object of a text that is not inside another one.
+    /// Finds every JSON object of a text that is not inside another one.
     fn objects<'a>(&mut self, text: &'a str) -> Result<Vec<(Range<usize>, JsonValue<'a>)>, AnswerError> {
         let mut objects = Vec::new();
         let mut rest = text;
@@ -289,7 +289,7 @@ impl Answer {
 /// The confidence of a denial that does not state it.
 const FLAWED_CONFIDENCE: f64 = 0.5;
 
-/// The reason codes of a flawed denial that are on the list.
+/// Returns the reason codes of a flawed denial that are on the list.
 fn known_codes(object: &Object<'_>) -> Vec<ReasonCode> {
     let mut codes = Vec::new();
     for item in list(object, "reason_codes").unwrap_or_default() {
@@ -354,7 +354,7 @@ fn confidence(object: &Object<'_>) -> Result<f64, AnswerError> {
     }
 }
 
-/// The edits; a model that is not held to the schema may leave out the empty list.
+/// Reads the edits; a model that is not held to the schema may leave out the empty list.
 fn edits(object: &Object<'_>) -> Result<Vec<ProposedEdit>, AnswerError> {
     if let Err(AnswerError::MissingField(_)) | Ok(JsonValue::Null) = field(object, "edits") {
         return Ok(Vec::new());

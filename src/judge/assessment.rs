@@ -23,7 +23,7 @@ pub struct Assessment {
     pub edits: Vec<Edit>,
 }
 
-/// The sentence for agents and users when a judge has none that can be shown.
+/// Returns the sentence for agents and users when a judge has none that can be shown.
 pub(super) fn stock_message(decision: Decision, reasons: &[ReasonCode]) -> String {
     match (decision, reasons.first()) {
         (Decision::Allow, _) => "The step may go on.".to_owned(),

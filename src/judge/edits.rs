@@ -77,7 +77,7 @@ pub(super) enum EditRefusal {
 }
 
 impl EditRefusal {
-    /// The stable name in diagnostics.
+    /// Returns the stable name in diagnostics.
     pub(super) const fn code(self) -> &'static str {
         match self {
             EditRefusal::Missing => "edit_missing",
@@ -186,7 +186,7 @@ impl Bounds<'_> {
         Ok(())
     }
 
-    /// The edit that takes out these bytes, with all that belongs to them.
+    /// Makes the edit that takes out these bytes, with all that belongs to them.
     fn take_out(
         &self,
         content: &Content,
@@ -224,7 +224,7 @@ impl Bounds<'_> {
     }
 }
 
-/// The edits in document order; those that touch or overlap are one.
+/// Sorts the edits in document order; those that touch or overlap become one.
 fn merged(mut edits: Vec<Edit>) -> Vec<Edit> {
     edits.sort_by_key(|edit| (edit.content, edit.span.start, edit.span.end));
     let mut merged: Vec<Edit> = Vec::new();

@@ -76,7 +76,7 @@ struct Group<'a> {
     rules: BTreeSet<&'a str>,
 }
 
-/// The groups that weigh anything, heaviest first; among equals, in the order in which they were seen.
+/// Returns the groups that weigh anything, heaviest first; among equals, in the order in which they were seen.
 fn groups<'a>(step: &Step, findings: &[(&'a Finding, Treatment)]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'a>> = Vec::new();
     for (finding, treatment) in findings {

@@ -206,7 +206,7 @@ impl Judge {
         })
     }
 
-    /// The same judge with a recorder between it and its models. `name` keeps its answers apart from those of others in a cache.
+    /// Returns the same judge with a recorder between it and its models. `name` keeps its answers apart from those of others in a cache.
     pub fn with_recorder(&self, recorder: Arc<dyn Recorder>, name: &str) -> Self {
         Self {
             identity: format!("{} {name}", self.identity),
@@ -215,12 +215,12 @@ impl Judge {
         }
     }
 
-    /// The configured name of the model; of two, that of the second.
+    /// Returns the configured name of the model; of two, that of the second.
     pub fn model(&self) -> &str {
         self.shared.model.chain.model()
     }
 
-    /// The endpoints that it asks; of two models, those of the second.
+    /// Returns the endpoints that it asks; of two models, those of the second.
     pub fn chain(&self) -> &Chain {
         &self.shared.model.chain
     }
@@ -230,7 +230,7 @@ impl Judge {
         self.shared.first.as_ref().map(|first| &first.chain)
     }
 
-    /// Everything about it that changes its answers, for fingerprints.
+    /// Returns everything about it that changes its answers, for fingerprints.
     pub fn identity(&self) -> &str {
         &self.identity
     }

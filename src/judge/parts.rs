@@ -45,7 +45,7 @@ fn strictest(one: Result<Judged, JudgeFailure>, other: Result<Judged, JudgeFailu
     }
 }
 
-/// The stricter of two answers about parts of one step; of two modifications the edits of both.
+/// Returns the stricter of two answers about parts of one step; of two modifications the edits of both.
 fn stricter(one: Judged, other: Judged) -> Judged {
     let (with, without) = (&one.assessment, &other.assessment);
     let first = match with.decision.cmp(&without.decision) {

@@ -69,7 +69,7 @@ struct SavedEdit {
 }
 
 impl Judged {
-    /// The answer in its written form.
+    /// Returns the answer in its written form.
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         let assessment = &self.assessment;
         let edits = assessment.edits.iter().map(|edit| SavedEdit {

@@ -105,7 +105,7 @@ impl OwnedSchema {
 }
 
 impl Schemas {
-    /// The schema for an organisation with these codes of its own. Codes are of plain characters, so it is JSON always.
+    /// Returns the schema for an organisation with these codes of its own. Codes are of plain characters, so it is JSON always.
     pub(super) fn with(&self, codes: &[OwnCode]) -> Result<Arc<OwnedSchema>, serde_json::Error> {
         let key: String = codes.iter().map(|own| format!("{},", own.code)).collect();
         let mut kept = self.own.lock().unwrap_or_else(PoisonError::into_inner);

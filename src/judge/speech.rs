@@ -44,8 +44,8 @@ pub(super) fn message(
     line
 }
 
-/// The explanation for the record, which agents may be shown. Links stay legible, but are no links any more; longer
-/// quotations of the outside world, which could carry its instructions on, are left out.
+/// Returns the explanation for the record, which agents may be shown. Links stay legible, but are no links any more; longer quotations of the outside
+/// world, which could carry its instructions on, are left out.
 pub(super) fn reasoning(text: &str, step: &Step, findings: &[Finding]) -> String {
     let text = without_secrets(plain(text).trim().to_owned(), step, findings);
     let text = shortened(&text, MAX_REASONING);
@@ -171,7 +171,7 @@ fn window(text: &str, start: usize) -> Option<Range<usize>> {
     Some(start..start + length)
 }
 
-/// Ranges in order of their starts, those that touch made one.
+/// Sorts ranges by their starts; those that touch become one.
 fn merged(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut merged: Vec<Range<usize>> = Vec::new();
     for range in ranges {
@@ -183,7 +183,7 @@ fn merged(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     merged
 }
 
-/// A text with these stretches replaced by a note.
+/// Replaces these stretches of a text by a note.
 fn without(text: &str, stretches: &[Range<usize>]) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut from = 0;

@@ -5,7 +5,7 @@ use crate::model::{
     Confidence, ContentId, Finding, Kind, Method, Origin, Pointer, ReasonCode, Severity, Step, Treatment, View,
 };
 
-/// A step with these contents, all in its body.
+/// Makes a step with these contents, all in its body.
 pub(super) fn step(kind: Kind, contents: &[(Origin, &str)]) -> Step {
     let method = match kind {
         Kind::ToolCall => Method::ToolCallRequest,
@@ -17,7 +17,7 @@ pub(super) fn step(kind: Kind, contents: &[(Origin, &str)]) -> Step {
     })
 }
 
-/// A finding in the content at this index, at this span.
+/// Makes a finding in the content at this index, at this span.
 pub(super) fn finding(
     reason: ReasonCode,
     severity: Severity,

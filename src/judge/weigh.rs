@@ -98,7 +98,7 @@ impl Scales<'_> {
         }
     }
 
-    /// The decision after the strictness table and the demand of confidence, with its reasons.
+    /// Returns the decision after the strictness table and the demand of confidence, with its reasons.
     fn raised(&self, answer: &Answer) -> Outcome {
         let rules = &self.policy.judge;
         let mut notes = Vec::new();
@@ -141,7 +141,7 @@ impl Scales<'_> {
         }
     }
 
-    /// The published codes, and those that the policy declares.
+    /// Returns the published codes, and those that the policy declares.
     fn declared(&self, codes: &[ReasonCode], notes: &mut Vec<Diagnostic>) -> Vec<ReasonCode> {
         let is_declared = |code: &&ReasonCode| match code {
             own @ ReasonCode::Organisation(_) => self.policy.own_codes.iter().any(|declared| declared.code == **own),

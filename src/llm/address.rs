@@ -45,7 +45,7 @@ impl Endpoint {
         })
     }
 
-    /// Its name in logs and metrics.
+    /// Returns its name in logs and metrics.
     pub(super) fn name(&self) -> &Arc<str> {
         &self.checked.name
     }
@@ -123,7 +123,7 @@ fn check_request(settings: &Settings) -> Result<(), SettingsError> {
     Ok(())
 }
 
-/// The name that was given, or host and port.
+/// Returns the name that was given, or host and port.
 fn name(settings: &Settings, url: &Url) -> Result<String, SettingsError> {
     if settings.name.is_empty() {
         let host = url.host_str().unwrap_or_default();
@@ -140,7 +140,7 @@ fn name(settings: &Settings, url: &Url) -> Result<String, SettingsError> {
     Ok(settings.name.clone())
 }
 
-/// The base of an Azure deployment.
+/// Returns the base of an Azure deployment.
 fn deployment(base: &str, model: &str) -> Result<String, SettingsError> {
     let resource = base.trim_end_matches("/openai");
     let wrong = || {

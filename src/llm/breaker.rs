@@ -59,7 +59,7 @@ pub enum BreakerState {
 }
 
 impl BreakerState {
-    /// The name in logs and on `/readyz`.
+    /// Returns the name in logs and on `/readyz`.
     pub const fn as_str(self) -> &'static str {
         match self {
             BreakerState::Closed => "closed",
@@ -68,7 +68,7 @@ impl BreakerState {
         }
     }
 
-    /// The value of the gauge.
+    /// Returns the value of the gauge.
     const fn level(self) -> f64 {
         match self {
             BreakerState::Closed => 0.0,

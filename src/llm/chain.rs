@@ -51,7 +51,7 @@ impl From<settings::Settings> for Settings {
 }
 
 impl Settings {
-    /// The name of the first model; empty if there is none.
+    /// Returns the name of the first model; empty if there is none.
     pub fn model(&self) -> &str {
         self.endpoints.first().map_or("", |endpoint| endpoint.model.as_str())
     }
@@ -140,7 +140,7 @@ impl Chain {
         })
     }
 
-    /// The configured name of the first model.
+    /// Returns the configured name of the first model.
     pub fn model(&self) -> &str {
         self.shared.links.first().map_or("", |link| link.model.model())
     }

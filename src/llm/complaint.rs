@@ -87,7 +87,7 @@ pub(super) fn speaks_of_content(body: &Value) -> bool {
     flagged || is_about_content(&words(body))
 }
 
-/// The words of the endpoint itself, in lower case.
+/// Returns the words of the endpoint itself, in lower case.
 fn words(body: &Value) -> String {
     let mut words = String::new();
     let error = body.get("error").unwrap_or(&Value::Null);

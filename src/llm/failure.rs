@@ -105,7 +105,7 @@ pub enum Failure {
 }
 
 impl Failure {
-    /// The stable name in metrics and diagnostics.
+    /// Returns the stable name in metrics and diagnostics.
     pub const fn code(&self) -> &'static str {
         match self {
             Failure::Timeout => "timeout",

@@ -50,17 +50,17 @@ impl ChatModel {
         })
     }
 
-    /// The configured name of the model.
+    /// Returns the configured name of the model.
     pub fn model(&self) -> &str {
         &self.shared.settings.model
     }
 
-    /// The name of the endpoint in logs and metrics.
+    /// Returns the name of the endpoint in logs and metrics.
     pub fn endpoint(&self) -> &Arc<str> {
         self.shared.endpoint.name()
     }
 
-    /// The format that the next call begins with.
+    /// Returns the format that the next call begins with.
     pub fn format(&self) -> Format {
         self.shared.memory.recall().0.format
     }
@@ -100,7 +100,7 @@ impl ChatModel {
         answer.map(|reply| Reply { latency: took, ..reply })
     }
 
-    /// The span of a call.
+    /// Makes the span of a call.
     fn span(&self, request: &Request<'_>) -> Span {
         let settings = &self.shared.settings;
         let span = spans::chat(&settings.model, self.endpoint(), settings.max_output_tokens);
@@ -121,7 +121,7 @@ impl ChatModel {
         (usage, self.shared.count(&usage))
     }
 
-    /// The most tokens that a request may take, roughly.
+    /// Returns the most tokens that a request may take, roughly.
     pub(super) fn estimate(&self, request: &Request<'_>) -> u64 {
         let prompt: u64 = prompt(request).into_iter().map(estimate_tokens).sum();
         prompt.saturating_add(u64::from(self.shared.settings.max_output_tokens))
@@ -242,7 +242,7 @@ fn note(span: &Span, answer: &Result<Reply, Failure>) {
     }
 }
 
-/// The parts of a prompt that cost tokens.
+/// Returns the parts of a prompt that cost tokens.
 fn prompt<'a>(request: &Request<'a>) -> [&'a str; 3] {
     [request.system, request.user, request.schema.json.get()]
 }

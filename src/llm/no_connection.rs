@@ -21,7 +21,7 @@ pub enum NoConnection {
 }
 
 impl NoConnection {
-    /// The stable name in metrics and diagnostics.
+    /// Returns the stable name in metrics and diagnostics.
     pub const fn code(self) -> &'static str {
         match self {
             NoConnection::Refused => "connection_refused",

@@ -108,7 +108,7 @@ fn pause(failure: &Failure, attempts: u32, left: Duration, patience: Patience) -
     (pause < longest).then_some(pause)
 }
 
-/// Between a half and one, so that callers that failed together do not come back together.
+/// Returns a factor between a half and one, so that callers that failed together do not come back together.
 fn jitter() -> f64 {
     let (high, _) = uuid::Uuid::new_v4().as_u64_pair();
     0.5 + f64::from((high >> 48) as u16) / f64::from(u16::MAX) / 2.0
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use crate::llm::NoConnection;
 
-    /// The pause when there is no other endpoint.
+    /// Returns the pause when there is no other endpoint.
     fn pause(failure: &Failure, attempts: u32, left: Duration) -> Option<Duration> {
         super::pause(failure, attempts, left, Patience::ToTheEnd)
     }

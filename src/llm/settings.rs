@@ -45,8 +45,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Settings with the documented defaults: no key, 20 seconds, 1,500 tokens, temperature 0, detected structured
-    /// output, no further headers, no price, no limits.
+    /// Makes settings with the documented defaults: no key, 20 seconds, 1,500 tokens, temperature 0, detected structured output, no further headers,
+    /// no price, no limits.
     pub fn new(base_url: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             name: String::new(),
@@ -115,7 +115,7 @@ impl StructuredOutput {
         StructuredOutput::Text,
     ];
 
-    /// The name in configuration files.
+    /// Returns the name in configuration files.
     pub const fn as_str(self) -> &'static str {
         match self {
             StructuredOutput::Auto => "auto",
@@ -125,7 +125,7 @@ impl StructuredOutput {
         }
     }
 
-    /// The value of this name.
+    /// Returns the value of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|value| value.as_str() == name)
     }

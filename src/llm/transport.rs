@@ -36,7 +36,7 @@ pub(super) struct Transport {
 }
 
 impl Transport {
-    /// A transport to the endpoint of these settings.
+    /// Makes a transport to the endpoint of these settings.
     ///
     /// Redirects are not followed: a request and its key go nowhere but where they were sent.
     pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
@@ -73,7 +73,7 @@ fn no_certificate() -> SettingsError {
     SettingsError::of("ca_file", expected)
 }
 
-/// A proxy at an address that has a host.
+/// Makes a proxy at an address that has a host.
 fn proxy(address: &str) -> Result<reqwest::Proxy, SettingsError> {
     let wrong = || SettingsError::of("proxy", "expected `none` or a URL such as `http://proxy.example:3128`");
     let url = Url::parse(address).map_err(|_| wrong())?;
@@ -113,7 +113,7 @@ impl Service<HttpRequestFactory> for Transport {
     }
 }
 
-/// A successful response with its whole body, which is JSON.
+/// Returns a successful response with its whole body, which is JSON.
 async fn whole(response: Response) -> Result<Response, Failure> {
     let streams = is_event_stream(response.headers());
     let body = read(response, MAX_BYTES).await?;

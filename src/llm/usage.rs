@@ -39,7 +39,7 @@ impl Usage {
         })
     }
 
-    /// An estimate for a prompt in these parts and a reply.
+    /// Makes an estimate for a prompt in these parts and a reply.
     pub(super) fn estimated(prompt: &[&str], reply: &str) -> Self {
         Self {
             prompt_tokens: prompt.iter().map(|text| estimate_tokens(text)).sum(),
@@ -48,7 +48,7 @@ impl Usage {
         }
     }
 
-    /// Prompt and reply together.
+    /// Returns the tokens of prompt and reply together.
     pub fn tokens(&self) -> u64 {
         self.prompt_tokens.saturating_add(self.completion_tokens)
     }
@@ -107,17 +107,17 @@ impl Price {
 pub struct Cost(u64);
 
 impl Cost {
-    /// An amount of so many millionths of a unit.
+    /// Makes an amount of so many millionths of a unit.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros)
     }
 
-    /// Millionths of a unit.
+    /// Returns the millionths of a unit.
     pub const fn micros(self) -> u64 {
         self.0
     }
 
-    /// Units.
+    /// Returns the units.
     pub fn units(self) -> f64 {
         self.0 as f64 / 1e6
     }

@@ -46,12 +46,12 @@ pub enum Claim {
 }
 
 impl Admitted {
-    /// The organisation that the step is decided for.
+    /// Returns the organisation that the step is decided for.
     pub fn organisation(&self) -> &Organisation {
         &self.organisation
     }
 
-    /// The policy that holds for a step: the organisation's, with the layers of its team and its agent.
+    /// Returns the policy that holds for a step: the organisation's, with the layers of its team and its agent.
     pub fn policy_of(&self, step: &Step) -> &Policy {
         self.organisation.policy.of(step, &self.caller)
     }

@@ -52,7 +52,7 @@ impl Alone {
         }
     }
 
-    /// The denial for findings that the policy treats as suspicions.
+    /// Returns the denial for findings that the policy treats as suspicions.
     fn of_suspects(cleared: &Cleared) -> Option<Self> {
         let suspects: Vec<&Finding> = cleared.suspects.iter().collect();
         let gravest = suspects

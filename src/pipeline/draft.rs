@@ -27,7 +27,7 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    /// A draft of rules alone.
+    /// Makes a draft of rules alone.
     pub(super) fn of_rules(
         decision: Decision,
         method: Method,
@@ -51,7 +51,7 @@ impl Draft {
         }
     }
 
-    /// A draft of what was assessed; the edits are those of the assessed step.
+    /// Makes a draft of an assessment; the edits are those of the assessed step.
     pub(super) fn of_assessment(assessment: Assessment, source: Source, judged: Option<&Judged>) -> Self {
         Self {
             decision: assessment.decision,
@@ -119,7 +119,7 @@ impl Draft {
         self
     }
 
-    /// The verdict, without what screening adds to it.
+    /// Returns the verdict, without what screening adds to it.
     pub(super) fn into_verdict(self, modified: Option<Arc<Step>>, edits: Vec<Edit>) -> Verdict {
         Verdict {
             decision: self.decision,

@@ -77,7 +77,7 @@ impl Egress {
     }
 }
 
-/// The host of the link whose `://` stands at this byte.
+/// Returns the host of the link whose `://` stands at this byte.
 fn host_at(text: &str, at: usize) -> Option<&str> {
     let rest = text.get(at + "://".len()..)?;
     rest.split(|c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '"' | '\'' | '\\' | '<' | '>' | ')'))

@@ -159,7 +159,7 @@ impl Examiner {
         Examined::Finished(Box::new(finished))
     }
 
-    /// The decision that needs no model although one could be asked. A suspicion is noted for the question.
+    /// Returns the decision that needs no model although one could be asked. A suspicion is noted for the question.
     fn settles_beside_a_model(&self, cleared: &mut Cleared) -> Option<Draft> {
         let alone = Alone::of(cleared, self.policy());
         cleared.suspicion = alone.suspicion;

@@ -97,7 +97,7 @@ impl Examiner {
         learning.verdict(&self.organisation.id, verdict);
     }
 
-    /// A step as it is kept, without a verdict.
+    /// Returns a step as it is kept, without a verdict.
     pub(super) fn kept_step(
         &self,
         screened: &Screened,
@@ -170,7 +170,7 @@ fn shows_injection(screened: &Screened) -> bool {
     })
 }
 
-/// The tool that a step calls, else its kind.
+/// Returns the tool that a step calls, else its kind.
 fn tool_of(step: &Step) -> String {
     let name = step.tool_call.as_ref().map_or(step.kind.as_str(), |call| &call.tool);
     name.chars().take(MAX_NAME).collect()

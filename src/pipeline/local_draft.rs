@@ -27,7 +27,7 @@ impl LocalOpinion {
         }
     }
 
-    /// The suspicion of a scorer that would deny the step. The model is not told how sure it is: its reasoning goes to callers.
+    /// Returns the suspicion of a scorer that would deny the step. The model is not told how sure it is: its reasoning goes to callers.
     pub(super) fn suspicion() -> Suspicion {
         Suspicion {
             rule: HINT.to_owned(),
@@ -47,7 +47,7 @@ impl LocalOpinion {
             .increment(1);
     }
 
-    /// INVARIANT: a draft tells a caller neither the probability nor what moved it; audit records do.
+    /// Makes a draft. INVARIANT: it tells a caller neither the probability nor what moved it; audit records do.
     fn draft(&self, decision: Decision, cleared: &Cleared) -> Draft {
         let reasons = match decision {
             Decision::Allow | Decision::Modify => Vec::new(),

@@ -94,7 +94,7 @@ impl Examiner {
     }
 }
 
-/// One edit for each stretch of text that findings cover; overlapping findings become one edit.
+/// Makes one edit for each stretch of text that findings cover; overlapping findings become one edit.
 fn edits(findings: &[&Finding], step: &Step, style: &MaskStyle) -> Vec<Edit> {
     let mut spans: Vec<&&Finding> = findings.iter().filter(|finding| finding.content.is_some()).collect();
     spans.sort_by_key(|finding| (finding.content, finding.span.start));
@@ -129,7 +129,7 @@ fn replacement(finding: &Finding, step: &Step, style: &MaskStyle) -> String {
     }
 }
 
-/// The text that a finding is about.
+/// Returns the text that a finding is about.
 fn covered<'a>(step: &'a Step, finding: &Finding) -> &'a str {
     let content = finding.content.and_then(|id| step.content(id));
     content

@@ -271,7 +271,7 @@ impl Guardian {
         taken.wait().await
     }
 
-    /// The path of a step.
+    /// Takes a step along its path.
     ///
     /// INVARIANT: the ticket writes exactly one audit record, also when this future is dropped or panics.
     async fn path(
@@ -412,7 +412,7 @@ impl Guardian {
             .ok()
     }
 
-    /// The slots for work that takes a processor.
+    /// Returns the slots for work that takes a processor.
     pub fn pool(&self) -> &Arc<Pool> {
         &self.pool
     }
@@ -449,7 +449,7 @@ impl Guardian {
         self.open_postures.load_full()
     }
 
-    /// The only caller there is when no organisation is configured.
+    /// Returns the only caller there is when no organisation is configured.
     pub fn local_caller() -> Caller {
         Caller {
             organisation: Organisation::default_id(),

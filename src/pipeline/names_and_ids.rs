@@ -20,7 +20,7 @@ const JOINTS: [char; 4] = ['_', '.', '/', ':'];
 /// pieces).
 const AROUND: (usize, usize) = (3, 2);
 
-/// The credentials that stand in names and ids of a step.
+/// Finds the credentials that stand in names and ids of a step.
 pub(super) fn credentials(prefilters: &Prefilters, step: &Step, policy: &Policy) -> Vec<String> {
     let mut names: Vec<&str> = names(step).filter(|name| may_hold_one(name)).take(MAX).collect();
     names.sort_unstable();
@@ -61,7 +61,7 @@ fn pieces(name: &str) -> Vec<&str> {
     pieces
 }
 
-/// The names and ids that sessions and records tell of. Other ids are contents of the step, and were examined as such.
+/// Returns the names and ids that sessions and records tell of. Other ids are contents of the step, and were examined as such.
 fn names(step: &Step) -> impl Iterator<Item = &str> {
     let of_call = step.tool_call.iter().flat_map(|call| {
         let arguments = call.arguments.iter().map(|argument| argument.name.as_str());

@@ -39,7 +39,7 @@ impl Organisation {
             .chain(of_layers.map(|(selected, policy)| (format!("`{}`{selected}", self.id), policy)))
     }
 
-    /// The id of the one organisation that there is when none is configured.
+    /// Returns the id of the one organisation that there is when none is configured.
     pub fn default_id() -> OrganisationId {
         OrganisationId::new("default")
     }
@@ -52,7 +52,7 @@ pub struct Organisations {
 }
 
 impl Organisations {
-    /// The organisation of this id.
+    /// Returns the organisation of this id.
     pub fn get(&self, id: &OrganisationId) -> Option<Arc<Organisation>> {
         self.by_id.get(id).cloned()
     }
@@ -113,13 +113,13 @@ impl Organisations {
         named_first(told)
     }
 
-    /// Every id.
+    /// Returns every id.
     pub fn ids(&self) -> impl Iterator<Item = &OrganisationId> {
         self.by_id.keys()
     }
 }
 
-/// The first lines, and how many organisations are left out.
+/// Returns the first lines, and the number of organisations that are left out.
 fn named_first(lines: impl Iterator<Item = String>) -> Vec<String> {
     const NAMED: usize = 20;
     let mut lines: Vec<String> = lines.collect();

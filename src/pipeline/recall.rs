@@ -10,7 +10,7 @@ use crate::session::{Authentication, Keys, SessionKey, Snapshot, StoreFailure};
 pub struct Line(SessionKey);
 
 impl Guardian {
-    /// The line of a step; `None` for one that is judged by itself.
+    /// Returns the line of a step; `None` for one that is judged by itself.
     pub fn line(&self, caller: &Caller, step: &Step) -> Option<Line> {
         self.keys(caller, step)?.session().map(Line)
     }

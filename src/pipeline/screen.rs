@@ -115,7 +115,7 @@ impl Screened {
         self.screening.findings.extend(findings);
     }
 
-    /// The findings that count for something.
+    /// Returns the findings that count for something.
     pub(super) fn heeded(&self) -> impl Iterator<Item = &Finding> {
         let pairs = self.screening.findings.iter().zip(&self.treatments);
         pairs
@@ -123,7 +123,7 @@ impl Screened {
             .map(|(finding, _)| finding)
     }
 
-    /// The findings that are treated so.
+    /// Returns the findings with this treatment.
     pub(super) fn treated(&self, as_this: Treatment) -> impl Iterator<Item = &Finding> {
         let pairs = self.screening.findings.iter().zip(&self.treatments);
         pairs
@@ -245,7 +245,7 @@ fn names_argument(content: &Content, step: &Step) -> bool {
     matches!(member, Some("name" | "id")) && !names_tool
 }
 
-/// The reason codes of findings, the gravest first, each once.
+/// Returns the reason codes of findings, the gravest first, each once.
 pub(super) fn reasons(findings: &[&Finding]) -> Vec<ReasonCode> {
     let mut by_gravity: Vec<&&Finding> = findings.iter().collect();
     by_gravity.sort_by_key(|finding| std::cmp::Reverse((finding.severity, finding.confidence)));

@@ -18,7 +18,7 @@ pub(super) struct CallerBudget {
 }
 
 impl CallerBudget {
-    /// The spend budget of an admitted caller, for a step that has to be decided by then.
+    /// Makes the spend budget of an admitted caller, for a step that has to be decided by then.
     pub(super) fn new(limits: Arc<dyn RateLimits>, admitted: Admitted, deadline: Instant) -> Self {
         let wait_until = deadline.min(Instant::now() + limits.queue());
         Self {

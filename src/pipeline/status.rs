@@ -43,7 +43,7 @@ impl Guardian {
             .collect()
     }
 
-    /// The link to the server of shared state; `None` where there is none.
+    /// Returns the link to the server of shared state; `None` if there is none.
     pub fn link(&self) -> Option<&crate::shared::Link> {
         self.shared.as_ref()
     }

@@ -126,7 +126,7 @@ fn name_of<'s>(source: &'s str, tag: &Tag) -> &'s str {
     words.rfind(|word| !word.is_empty()).unwrap_or_default()
 }
 
-/// The line of the first text between two places that is neither white space nor a comment.
+/// Returns the line of the first text between two places that is neither white space nor a comment.
 fn text_line(source: &str, from: usize, to: usize) -> Option<usize> {
     let mut at = from;
     loop {

@@ -88,7 +88,7 @@ pub(super) struct ScannedText<'t> {
 }
 
 impl Escaper {
-    /// An escaper that also escapes the name of this fence.
+    /// Makes an escaper that also escapes the name of this fence.
     pub(super) fn new(fence: &str) -> Result<Self, BuildError> {
         let openers = FINDER.as_ref().map_err(BuildError::clone)?;
         Ok(Self {
@@ -105,12 +105,12 @@ impl Escaper {
         }
     }
 
-    /// The whole text, shown.
+    /// Shows the whole text.
     pub(super) fn show(&self, text: &str, lines: Lines) -> String {
         self.show_part(&self.scan(text), 0..text.len(), lines)
     }
 
-    /// A part of a text, shown.
+    /// Shows a part of a text.
     pub(super) fn show_part(&self, seen: &ScannedText<'_>, part: Range<usize>, lines: Lines) -> String {
         let Some(text) = seen.text.get(part.clone()) else {
             return String::new();
@@ -146,7 +146,7 @@ impl Escaper {
         out
     }
 
-    /// Hidden text, decoded; it must not spell a fence either.
+    /// Shows hidden text, decoded; it must not spell a fence either.
     fn show_hidden(&self, carrier: Carrier, hidden: &str, out: &mut String) {
         let starts = self.starts(hidden);
         let mut open = false;
@@ -195,7 +195,7 @@ impl Escaper {
 }
 
 impl ScannedText<'_> {
-    /// The text itself.
+    /// Returns the text itself.
     pub(super) fn text(&self) -> &str {
         self.text
     }

@@ -156,7 +156,7 @@ fn groups<'a>(admitted: &[Admitted<'a>], input: &PromptInput<'_>) -> Vec<Vec<Adm
     groups
 }
 
-/// A line about the findings of one group.
+/// Writes a line about the findings of one group.
 fn line(group: &[Admitted<'_>], input: &PromptInput<'_>, fence: &Fence<'_>) -> String {
     let Some((first, treatment)) = group.first() else {
         return String::new();
@@ -209,7 +209,7 @@ fn summary(telling: &[Admitted<'_>], input: &PromptInput<'_>, fence: &Fence<'_>)
     line
 }
 
-/// The contents that a group is about: ` in c3, c7`.
+/// Names the contents that a group is about: ` in c3, c7`.
 fn named(group: &[Admitted<'_>], input: &PromptInput<'_>) -> String {
     let ids: BTreeSet<_> = group
         .iter()
@@ -223,13 +223,13 @@ fn named(group: &[Admitted<'_>], input: &PromptInput<'_>) -> String {
     }
 }
 
-/// The content that a finding is about, if it is shown at all.
+/// Returns the content that a finding is about, if it is shown at all.
 fn content_of<'a>(finding: &Finding, input: &PromptInput<'a>) -> Option<&'a Content> {
     let content = finding.content.and_then(|id| input.step.content(id));
     content.filter(|content| input.reasoning.shows(content.origin))
 }
 
-/// The bytes of a content's text that a finding is about, on character borders and within the text.
+/// Returns the bytes of a content's text that a finding is about, on character borders and within the text.
 pub(super) fn span(finding: &Finding, content: &Content) -> Range<usize> {
     let text = &content.text;
     let start = text.floor_char_boundary(finding.span.start);
@@ -237,7 +237,7 @@ pub(super) fn span(finding: &Finding, content: &Content) -> Range<usize> {
     start..end.max(start)
 }
 
-/// The words that a finding is about, with where they stand.
+/// Quotes the words that a finding is about, with their place.
 fn words(finding: &Finding, input: &PromptInput<'_>, fence: &Fence<'_>) -> String {
     if let Some(content) = content_of(finding, input) {
         let quoted = excerpt(finding, content, fence);
@@ -253,7 +253,7 @@ fn words(finding: &Finding, input: &PromptInput<'_>, fence: &Fence<'_>) -> Strin
     }
 }
 
-/// A quotation, with a space before it; empty where there is nothing to quote.
+/// Returns a quotation, with a space before it; empty if there is nothing to quote.
 fn excerpt(finding: &Finding, content: &Content, fence: &Fence<'_>) -> String {
     let span = span(finding, content);
     let raw = content.text.get(span.clone()).unwrap_or_default();
@@ -292,7 +292,7 @@ fn innermost(raw: &str) -> Option<String> {
     Some(decoded.text().trim_end().to_owned())
 }
 
-/// A span, extended so that it neither begins nor ends within a word, as far as the words are short.
+/// Extends a span so that it neither begins nor ends within a word, as far as the words are short.
 fn to_words(text: &str, span: Range<usize>) -> Range<usize> {
     let inside = text.get(span.clone()).unwrap_or_default();
     let before = text.get(..span.start).unwrap_or_default();

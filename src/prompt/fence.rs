@@ -22,7 +22,7 @@ pub(super) struct Fence<'a> {
 }
 
 impl<'a> Fence<'a> {
-    /// The fence of this token.
+    /// Makes the fence of this token.
     pub(super) fn new(token: &'a str) -> Result<Self, aho_corasick::BuildError> {
         Ok(Self {
             token,
@@ -30,12 +30,12 @@ impl<'a> Fence<'a> {
         })
     }
 
-    /// The escaper of this fence.
+    /// Returns the escaper of this fence.
     pub(super) fn escaper(&self) -> &Escaper {
         &self.escaper
     }
 
-    /// One content, of which these parts are shown.
+    /// Shows one content, of which these parts are shown.
     pub(super) fn content(&self, content: &Content, seen: &ScannedText<'_>, parts: &[Range<usize>]) -> String {
         let mut attributes = format!(" id=\"{}\"", content.id);
         attributes.push_str(&Self::speaker(content.origin));
@@ -95,7 +95,7 @@ impl<'a> Fence<'a> {
         self.element("values", &attributes, &lines.join("\n"))
     }
 
-    /// One short value on a line: its id, its place below `under`, the value.
+    /// Shows one short value on a line: its id, its place below `under`, the value.
     fn row(&self, content: &Content, under: &str, fixed: bool) -> String {
         let pointer = content.pointer.as_str();
         let pointer = pointer.strip_prefix(under).unwrap_or(pointer);
@@ -117,28 +117,28 @@ impl<'a> Fence<'a> {
         format!("{id} at={at}{label}{form}{edit}: {value}")
     }
 
-    /// Text of our own choosing around untrusted pieces that were shown by [`Self::inline`].
+    /// Writes text of our own choosing around untrusted pieces that were shown by [`Self::inline`].
     pub(super) fn element(&self, name: &str, attributes: &str, inner: &str) -> String {
         let token = self.token;
         format!("<{name}-{token}{attributes}>\n{inner}\n</{name}-{token}>")
     }
 
-    /// Untrusted text on one line.
+    /// Shows untrusted text on one line.
     pub(super) fn inline(&self, text: &str) -> String {
         self.escaper.show(text, Lines::Escaped)
     }
 
-    /// Untrusted text on lines of its own.
+    /// Shows untrusted text on lines of its own.
     pub(super) fn lines(&self, text: &str) -> String {
         self.escaper.show(text, Lines::Kept)
     }
 
-    /// Untrusted text on one line; a long one loses its middle.
+    /// Shows untrusted text on one line; a long one loses its middle.
     pub(super) fn shortened(&self, text: &str) -> String {
         self.inline(&shortened(text))
     }
 
-    /// Untrusted text on one line and in quotes; a long one loses its middle.
+    /// Shows untrusted text on one line and in quotes; a long one loses its middle.
     pub(super) fn quoted(&self, text: &str) -> String {
         let text = shortened(text);
         let mut out = String::from("\"");
@@ -211,12 +211,12 @@ fn common_parent<'p>(mut pointers: impl Iterator<Item = &'p str>) -> &'p str {
     if alone || common.len() < MIN_UNDER { "" } else { common }
 }
 
-/// The mark in place of text that is not shown. No content can write it: its first character is always escaped there.
+/// Returns the mark in place of text that is not shown. No content can write it: its first character is always escaped there.
 pub(super) fn cut_mark(bytes: usize) -> String {
     format!("⟦… {} bytes cut, not shown …⟧", grouped(bytes))
 }
 
-/// A number with its thousands set apart.
+/// Writes a number with its thousands set apart.
 pub(super) fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);

@@ -34,7 +34,7 @@ pub(super) struct Tag {
     pub(super) plain: String,
 }
 
-/// The next expression or statement from here on; comments are passed over.
+/// Finds the next expression or statement from here on; comments are passed over.
 pub(super) fn next_tag(source: &str, from: usize) -> Option<Tag> {
     let mut at = from;
     loop {

@@ -165,7 +165,7 @@ fn steps(history: &History, fence: &Fence<'_>, room: usize) -> (Vec<String>, usi
     (shown.into_iter().map(|(_, element)| element).collect(), left_out)
 }
 
-/// The number of the request that a step is: its words are shown there, with the authority that they have.
+/// Returns the number of the request that a step is: its words are shown there, with the authority that they have.
 fn asked(history: &History, step: &Earlier) -> Option<u32> {
     let spoke = step.kind == Kind::UserMessage && step.outcome.happened();
     let request = history.requests.iter().find(|request| request.step == step.number);
@@ -178,7 +178,7 @@ fn telling(step: &Earlier) -> impl Iterator<Item = &Noted> {
     step.noted.iter().filter(telling)
 }
 
-/// Tokens of everything of a step but its texts.
+/// Returns the tokens of everything of a step but its texts.
 fn frame(step: &Earlier) -> usize {
     2 * ELEMENT + NOTED * telling(step).count().min(MAX_NOTED)
 }
@@ -223,7 +223,7 @@ fn step(step: &Earlier, asked: Option<u32>, fence: &Fence<'_>, share: usize) -> 
     fence.element("step", &attributes, &inner.join("\n"))
 }
 
-/// The texts of a step within so many tokens: short ones on a line, long ones in an element of their own.
+/// Shows the texts of a step within so many tokens: short ones on a line, long ones in an element of their own.
 fn texts(step: &Earlier, fence: &Fence<'_>, room: usize) -> Vec<String> {
     let needs: Vec<Need> = step
         .said
@@ -256,7 +256,7 @@ fn texts(step: &Earlier, fence: &Fence<'_>, room: usize) -> Vec<String> {
     inner
 }
 
-/// A short text of an earlier step, with its speaker. Line breaks are shown as escapes: no text can begin a line.
+/// Shows a short text of an earlier step, with its speaker. Line breaks are shown as escapes: no text can begin a line.
 fn line(said: &EarlierText, kind: Kind, fence: &Fence<'_>) -> String {
     let label = label(said, kind, fence);
     format!("{}{label}: {}", said.origin, fence.inline(&said.text.head))
@@ -283,7 +283,7 @@ fn said(said: &EarlierText, kind: Kind, fence: &Fence<'_>, share: usize) -> Stri
     )
 }
 
-/// Tokens that an excerpt needs to be shown whole.
+/// Returns the tokens that an excerpt needs to be shown whole.
 fn needs(excerpt: &Excerpt, fence: &Fence<'_>) -> usize {
     let tail = if excerpt.cut > 0 {
         16 + fence.escaper().scan(&excerpt.tail).tokens()

@@ -233,7 +233,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// The bytes of its text that are shown in this part.
+    /// Returns the bytes of its text that are shown in this part.
     fn range(&self, part: Option<Part>) -> Range<usize> {
         let text = &self.content.text;
         match part.filter(|_| self.text > WHOLE_IN_PARTS && !is_unreadable(self.content)) {
@@ -246,7 +246,7 @@ impl<'a> Item<'a> {
         }
     }
 
-    /// Tokens of this part of its text.
+    /// Returns the tokens of this part of its text.
     fn tokens_of(&self, range: &Range<usize>) -> usize {
         if range.len() == self.content.text.len() {
             return self.text;
@@ -258,7 +258,7 @@ impl<'a> Item<'a> {
         weights.get(&self.content.id).copied().unwrap_or_default()
     }
 
-    /// Tokens of a line for it.
+    /// Returns the tokens of a line for it.
     fn row(&self) -> usize {
         ROW + self.names + self.text
     }
@@ -295,7 +295,7 @@ impl<'a> Item<'a> {
     }
 }
 
-/// The values of a run that are shown in a part.
+/// Returns the values of a run that are shown in a part.
 fn range_of_run(run: &[Item<'_>], part: Option<Part>) -> Range<usize> {
     match part.filter(|_| run.len() > WHOLE_RUN_IN_PARTS) {
         None => 0..run.len(),
@@ -410,7 +410,7 @@ impl Gap {
         self.bytes += bytes;
     }
 
-    /// The line that stands for them, if there are any.
+    /// Returns the line that stands for them, if there are any.
     fn close(&mut self) -> Option<String> {
         let Self { ends, contents, bytes } = std::mem::take(self);
         let (first, last) = ends?;

@@ -18,7 +18,7 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// New marks from the operating system's random source.
+    /// Draws new marks from the operating system's random source.
     pub fn fresh() -> Self {
         Self {
             fence: digits(FENCE_DIGITS),
@@ -26,7 +26,7 @@ impl Marks {
         }
     }
 
-    /// Given marks, to render the same prompt again: in tests, and to replay a recorded call.
+    /// Takes given marks, to render the same prompt again: in tests, and to replay a recorded call.
     pub fn fixed(fence: impl Into<String>, canary: impl Into<String>) -> Self {
         Self {
             fence: fence.into(),

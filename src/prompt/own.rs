@@ -23,7 +23,7 @@ impl<'a> Own<'a> {
         }
     }
 
-    /// The examples behind this fence.
+    /// Returns the examples behind this fence.
     pub(super) fn examples(&self, token: &str) -> Result<Vec<ExampleContext<'a>>, PromptError> {
         if self.examples.is_empty() {
             return Ok(Vec::new());
@@ -48,7 +48,7 @@ impl<'a> Own<'a> {
     }
 }
 
-/// The fence of this token.
+/// Makes the fence of this token.
 pub(super) fn fence(token: &str) -> Result<Fence<'_>, PromptError> {
     Fence::new(token).map_err(|error| PromptError::Broken {
         file: sources::SYSTEM.to_owned(),

@@ -56,7 +56,7 @@ pub(super) fn weights<'t>(
     texts.map(move |(origin, text)| ranks.rank(origin, text) + usual.novelty(text))
 }
 
-/// The windows of a text, the ones to be shown first in front.
+/// Returns the windows of a text, the ones to be shown first in front.
 pub(super) fn ranked(text: &str, origin: Origin, ranks: &dyn RankWindows) -> Vec<Range<usize>> {
     let usual = Usual::of(std::iter::once(text));
     let mut windows: Vec<(f32, Range<usize>)> = windows(text)

@@ -113,7 +113,7 @@ impl Prompts {
         &self.source
     }
 
-    /// Estimated tokens that the organisation's own text costs in every call.
+    /// Returns the estimated tokens that the organisation's own text costs in every call.
     pub fn text_tokens(&self) -> usize {
         tokens::estimate(&self.text)
     }
@@ -147,7 +147,7 @@ impl Prompts {
         &self.version
     }
 
-    /// The built-in templates, by name, to be written out and edited.
+    /// Returns the built-in templates, by name, to be written out and edited.
     pub fn sources() -> impl Iterator<Item = (&'static str, &'static str)> {
         sources::ALL.iter().copied()
     }

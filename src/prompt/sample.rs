@@ -28,7 +28,7 @@ impl Needed {
     }
 }
 
-/// The marks of samples.
+/// Returns the marks of samples.
 pub(super) fn marks() -> Marks {
     Marks::fixed("5a5a5a5a5a5a", "c4c4c4c4c4c4c4c4c4c4c4c4c4c4c4c4")
 }
@@ -72,7 +72,7 @@ const DATA: &str = "<data-5a>\nat=\"/sample\": {\"sample\":1}\n</data-5a>";
 const REQUEST: &str = "<request-5a id=\"r1\">\nsample request\n</request-5a>";
 const STEP: &str = "<step-5a n=\"1\">\nsample step\n</step-5a>";
 
-/// A context with everything in it.
+/// Makes a context with everything in it.
 pub(super) fn full(kind: Kind) -> StepContext {
     StepContext {
         facts: FACTS.to_owned(),
@@ -121,7 +121,7 @@ pub(super) fn full(kind: Kind) -> StepContext {
     }
 }
 
-/// A context with nothing in it.
+/// Makes a context with nothing in it.
 pub(super) fn bare(kind: Kind) -> StepContext {
     StepContext {
         method: "steps/message",

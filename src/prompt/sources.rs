@@ -36,7 +36,7 @@ sources![
 /// The template of the system prompt.
 pub(super) const SYSTEM: &str = "system.md.j2";
 
-/// The template of a kind of step.
+/// Returns the template of a kind of step.
 pub(super) const fn of_kind(kind: Kind) -> &'static str {
     match kind {
         Kind::UserMessage => "user_message.md.j2",

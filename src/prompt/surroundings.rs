@@ -151,7 +151,7 @@ pub(super) fn call(step: &Step, fence: &Fence<'_>, room: usize) -> Option<Called
     Some(Called { context, shown })
 }
 
-/// An argument on a line, and the content whose text stands in it whole.
+/// Shows an argument on a line; also returns the content whose text stands in it whole.
 fn argument(argument: &Argument, step: &Step, fence: &Fence<'_>) -> (String, Option<ContentId>) {
     let name = fence.quoted(&argument.name);
     let held = step
@@ -246,7 +246,7 @@ pub(super) fn facts(step: &Step, fence: &Fence<'_>) -> String {
     fence.element("values", &Fence::speaker(Origin::Unknown), &lines.join("\n"))
 }
 
-/// The names of the agent's tools, fenced; empty when it declares none.
+/// Returns the names of the agent's tools, fenced; empty when it declares none.
 pub(super) fn tool_names(step: &Step, fence: &Fence<'_>, room: usize) -> String {
     let tools: &[Tool] = step.agent.as_ref().map_or(&[], |agent| &agent.tools);
     if tools.is_empty() {
@@ -278,7 +278,7 @@ fn declared(step: &Step, call: &ToolCall) -> DeclaredContext {
     }
 }
 
-/// The pointers of the definition of the called tool, and of those of its arguments that the call gives.
+/// Returns the pointers of the definition of the called tool, and of those of its arguments that the call gives.
 ///
 /// AOS lists arguments by position (`…/tools/3/arguments/0/name`), MCP by name (`…/properties/path/description`).
 fn definitions<'a>(step: &'a Step, call: &ToolCall) -> HashSet<&'a str> {
@@ -331,7 +331,7 @@ fn says_nothing(content: &Content) -> bool {
     text.is_empty() || is_type
 }
 
-/// A pointer's parent and its last segment.
+/// Returns a pointer's parent and its last segment.
 fn split(pointer: &str) -> (&str, &str) {
     pointer.rsplit_once('/').unwrap_or(("", pointer))
 }

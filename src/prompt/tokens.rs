@@ -10,12 +10,12 @@ const OTHER: u64 = 667;
 /// The price of a character that is shown as the dearest escape there is (`⟨hidden-vs:x⟩`), in thousandths of a token.
 pub(super) const ESCAPED: u64 = 2 * OTHER + 11 * ASCII;
 
-/// The price of a character shown as it is, in thousandths of a token.
+/// Returns the price of a character shown as it is, in thousandths of a token.
 pub(super) fn price(c: char) -> u64 {
     if c.is_ascii() { ASCII } else { OTHER }
 }
 
-/// The estimate for a text.
+/// Estimates the tokens of a text.
 pub(super) fn estimate(text: &str) -> usize {
     // By bytes, which takes a tenth of the time: every character that is not ASCII has exactly one leading byte.
     let (mut ascii, mut other) = (0u64, 0u64);
@@ -27,7 +27,7 @@ pub(super) fn estimate(text: &str) -> usize {
     whole(ascii * ASCII + other * OTHER)
 }
 
-/// Thousandths of a token as whole tokens, rounded up.
+/// Rounds thousandths of a token up to whole tokens.
 pub(super) fn whole(thousandths: u64) -> usize {
     usize::try_from(thousandths.div_ceil(1000)).unwrap_or(usize::MAX)
 }

@@ -113,7 +113,7 @@ fn push_ranked(seen: &ScannedText<'_>, ranked: Ranked<'_>, room: u64, parts: &mu
     left
 }
 
-/// A part that begins and ends with a word, as far as words are short.
+/// Narrows a part so that it begins and ends with a word, as far as words are short.
 fn to_words(text: &str, part: Range<usize>) -> Range<usize> {
     let shown = text.get(part.clone()).unwrap_or_default();
     let from = match shown.find(char::is_whitespace) {
@@ -149,7 +149,7 @@ pub(super) fn head_of(seen: &ScannedText<'_>, range: Range<usize>, room: usize) 
         .collect()
 }
 
-/// All of a text.
+/// Returns all of a text.
 pub(super) fn whole(text: &str) -> Vec<Range<usize>> {
     std::iter::once(0..text.len()).collect()
 }
@@ -203,12 +203,12 @@ fn joined(mut parts: Vec<Range<usize>>) -> Vec<Range<usize>> {
     joined
 }
 
-/// The nearest character border at or before this byte.
+/// Returns the nearest character border at or before this byte.
 pub(super) fn floor(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at)
 }
 
-/// The bytes of a text of this length that are not in these parts.
+/// Counts the bytes of a text of this length that are not in these parts.
 pub(super) fn missing(len: usize, parts: &[Range<usize>]) -> usize {
     len - parts.iter().map(|part| part.len()).sum::<usize>().min(len)
 }

@@ -19,7 +19,7 @@ pub enum Authentication {
 }
 
 impl Authentication {
-    /// The same in words, for people.
+    /// Describes the same in words, for people.
     pub const fn as_str(self) -> &'static str {
         match self {
             Authentication::Keys => "keys are asked for",

@@ -48,7 +48,7 @@ pub(super) fn declared_as_json(headers: &HeaderMap) -> Result<Option<Leniency>, 
     }
 }
 
-/// The body without its compression, of at most so many bytes: a small body may unfold to a thousand times its size.
+/// Returns the body without its compression, of at most so many bytes: a small body may unfold to a thousand times its size.
 pub(super) fn unpack(packed: &[u8], most: usize) -> Result<Bytes, Refusal> {
     let mut body = Vec::with_capacity(packed.len().saturating_mul(4).min(most));
     let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);

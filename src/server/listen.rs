@@ -112,7 +112,7 @@ struct Client {
     certificate: Option<ClientCertificate>,
 }
 
-/// A connection that begins with a handshake, and speaks what it agrees on.
+/// Serves a connection that begins with a handshake, and speaks what it agrees on.
 async fn encrypted(
     acceptor: TlsAcceptor,
     stream: TcpStream,

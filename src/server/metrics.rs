@@ -56,7 +56,7 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap
     respond(&shared.settings.metrics.access, &headers)
 }
 
-/// The routes of `/metrics` at its own address: there is nothing else.
+/// Returns the routes of `/metrics` at its own address: there is nothing else.
 pub(super) fn router(shared: Arc<Shared>) -> Router {
     let answer = async |State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap| {
         let settings = &shared.settings.metrics;

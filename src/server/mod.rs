@@ -169,7 +169,7 @@ impl Settings {
         }
     }
 
-    /// The scheme of its addresses.
+    /// Returns the scheme of its addresses.
     pub fn scheme(&self) -> &'static str {
         match self.tls {
             Some(_) => "https",
@@ -302,12 +302,12 @@ impl Server {
         &self.shared.memory
     }
 
-    /// The credentials in force; gateways ask it, too.
+    /// Returns the credentials in force; gateways read them, too.
     pub fn keyring(&self) -> &LiveKeyring {
         &self.shared.keyring
     }
 
-    /// The address it is bound to.
+    /// Returns the address it is bound to.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -317,7 +317,7 @@ impl Server {
         self.metrics.as_ref().and_then(|listener| listener.local_addr().ok())
     }
 
-    /// A handle that stops or changes it while it runs.
+    /// Returns a handle that stops or changes it while it runs.
     pub fn control(&self) -> Control {
         Control {
             shared: Arc::clone(&self.shared),
@@ -419,7 +419,7 @@ impl Control {
         Ok(())
     }
 
-    /// Other keys and certificates, known to be usable and not in force yet.
+    /// Prepares other keys and certificates, known to be usable and not in force yet.
     ///
     /// # Errors
     ///
@@ -477,7 +477,7 @@ impl Prepared {
 /// A path that some clients make of `/aos`.
 const PATH_WITH_SLASH: &str = "/aos/";
 
-/// The routes.
+/// Returns the routes.
 pub(crate) fn router(shared: Arc<Shared>) -> Router {
     let judging = Router::new()
         .route("/", post(steps::answer).fallback(refuse_all_but("POST")))
@@ -504,7 +504,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// The answer to any other HTTP method.
+/// Makes the answer to any other HTTP method.
 fn refuse_all_but(methods: &'static str) -> impl Fn() -> std::future::Ready<Refusal> + Clone + Send + Sync + 'static {
     move || std::future::ready(Refusal::MethodNotAllowed(methods))
 }

@@ -28,7 +28,7 @@ pub(super) struct Received {
     pub(super) permits: Permits,
 }
 
-/// The source of a request's sender.
+/// The credential that a request presents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Presented {
     /// An API key; or none is needed.
@@ -144,7 +144,7 @@ async fn read(shared: &Shared, body: &mut BodyDataStream, arrived: &Taken) -> Re
     Ok(whole.freeze())
 }
 
-/// The body without its compression. Until it is unpacked it counts as large as it may become.
+/// Returns the body without its compression. Until it is unpacked it counts as large as it may become.
 async fn unpack(shared: &Shared, packed: Bytes, arrived: &Taken) -> Result<Bytes, Refusal> {
     let most = shared.settings.max_body_bytes;
     let grown = arrived.grow(packed.len().saturating_add(most));

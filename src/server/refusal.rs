@@ -60,7 +60,7 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// The HTTP status.
+    /// Returns the HTTP status.
     pub fn status(&self) -> StatusCode {
         match self {
             Refusal::NoCredential | Refusal::WrongCredential | Refusal::ExpiredCredential | Refusal::WrongToken(_) => {
@@ -83,7 +83,7 @@ impl Refusal {
         }
     }
 
-    /// The name in metrics.
+    /// Returns the name in metrics.
     pub fn name(&self) -> &'static str {
         match self {
             Refusal::NoCredential => "no_credential",
@@ -111,7 +111,7 @@ impl Refusal {
         }
     }
 
-    /// The JSON-RPC error of its body.
+    /// Returns the JSON-RPC error of its body.
     pub fn error(&self) -> RpcError {
         match self {
             Refusal::NoCredential => {

@@ -58,8 +58,8 @@ async fn received(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Vec<u
     }
 }
 
-/// The answers to a batch, in its order. Steps of one session are decided one after the other, each in the light of those before
-/// it; different sessions side by side.
+/// Answers a batch, in its order. Steps of one session are decided one after the other, each in the light of those before it; different sessions side
+/// by side.
 async fn answer_batch(shared: &Arc<Shared>, caller: &Caller, items: Vec<Item>, permits: Arc<Permits>) -> Vec<u8> {
     let lines = batch::lines(items, |item| match &item.call {
         Ok(Call::Step(step)) => shared.guardian.line(caller, step),
@@ -110,7 +110,7 @@ async fn in_slot<T: Send + 'static>(slot: Slot, size: Size, work: impl FnOnce() 
     }
 }
 
-/// The answer to a request that the Guardian wrote itself.
+/// Answers a request that the Guardian wrote itself.
 pub(super) async fn answer_text(
     shared: &Arc<Shared>,
     caller: &Caller,
@@ -135,7 +135,7 @@ async fn slot(shared: &Shared, caller: &Caller, size: Size, deadline: Instant) -
     entered.map_err(|_| (Refusal::Overloaded, None))
 }
 
-/// A slot for one step of a batch.
+/// Gets a slot for one step of a batch.
 async fn slot_for(shared: &Shared, caller: &Caller, item: &Item, deadline: Instant) -> Refused<Slot> {
     let size = match &item.call {
         Ok(Call::Step(step)) => Size::of(step.text_bytes()),
@@ -258,7 +258,7 @@ impl Drop for InFlight {
     }
 }
 
-/// An error answer, counted.
+/// Makes an error answer, and counts it.
 pub(super) fn refused_body(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
     metrics::counter!(names::REFUSALS, "reason" => error.code.to_string()).increment(1);
     wire::encode_error(id, error)

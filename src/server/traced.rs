@@ -14,7 +14,7 @@ use tracing::{Instrument, Span};
 
 use crate::telemetry::spans;
 
-/// The same routes, with a span for each request.
+/// Returns the same routes, with a span for each request.
 pub(super) fn traced<S: Clone + Send + Sync + 'static>(routes: Router<S>) -> Router<S> {
     match spans::is_on() {
         true => routes.layer(axum::middleware::from_fn(in_span)),

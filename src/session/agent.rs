@@ -139,12 +139,12 @@ pub struct AgentPast {
 }
 
 impl AgentPast {
-    /// A tool as it was first seen in any session.
+    /// Returns a tool as it was first seen in any session.
     pub fn tool(&self, id: &str) -> Option<&ToolSeen> {
         self.tools.get(id)
     }
 
-    /// The stored memory that a retrieved text repeats, where that was stored out of untrusted texts.
+    /// Returns the stored memory that a retrieved text repeats, if that was stored out of untrusted texts.
     pub fn stored_from_untrusted(&self, text: &str) -> Option<&TaintedMemory> {
         if self.memories.is_empty() {
             return None;
@@ -188,14 +188,14 @@ impl AgentPast {
         self.memories.push_back(memory.clone());
     }
 
-    /// Bytes that it takes.
+    /// Returns the bytes that it takes.
     pub fn bytes(&self) -> usize {
         self.tools.bytes() + self.memories.len() * (MAX_PRINTS * 8 + 96)
     }
 }
 
-/// Hashes of runs of words, the smallest ones: the same text has the same, whatever its spacing and case, and wherever it
-/// stands in another. A text of few words is one run.
+/// Returns hashes of runs of words, the smallest ones: the same text has the same, whatever its spacing and case, and wherever it stands in another.
+/// A text of few words is one run.
 fn prints(text: &str, most: usize) -> Vec<u64> {
     let plain = plain(text);
     let mut prints: Vec<u64> = shingles(&plain).map(|(_, hash)| hash).collect();

@@ -36,7 +36,7 @@ impl Authority {
         &self.requests
     }
 
-    /// Requests that were too many to be kept.
+    /// Returns the number of requests that were too many to be kept.
     pub fn forgotten(&self) -> usize {
         (self.made as usize).saturating_sub(self.requests.len())
     }
@@ -50,12 +50,12 @@ impl Authority {
         }
     }
 
-    /// Bytes that it takes.
+    /// Returns the bytes that it takes.
     pub fn bytes(&self) -> usize {
         self.bytes + self.requests.len() * 96
     }
 
-    /// The requests made before this step.
+    /// Returns the requests made before this step.
     pub(super) fn before(&self, step: u32) -> Self {
         let mut earlier = self.clone();
         earlier.requests.retain(|request| request.step < step);

@@ -59,7 +59,7 @@ impl Effects {
     }
 }
 
-/// Stretches of external texts that read like instructions, each with what follows the words that gave it away.
+/// Finds stretches of external texts that read like instructions, each with what follows the words that gave it away.
 fn instructions(step: &Step, findings: &[Finding], withheld: &Withheld) -> Vec<InstructionSpan> {
     let mut stretches: Vec<InstructionSpan> = Vec::new();
     for finding in findings {
@@ -114,7 +114,7 @@ fn stretch(text: &str, span: &Range<usize>) -> Range<usize> {
     span.start.min(text.len())..(span.end + record).min(text.len())
 }
 
-/// The same stretch from the beginning of its line on.
+/// Returns the same stretch from the beginning of its line on.
 fn from_the_line(text: &str, span: Range<usize>) -> Range<usize> {
     let before = text
         .get(text.floor_char_boundary(span.start.saturating_sub(GOES_BACK))..span.start)
@@ -127,7 +127,7 @@ fn from_the_line(text: &str, span: Range<usize>) -> Range<usize> {
     span.start - (before.len() - back)..span.end
 }
 
-/// The files that a call writes: by the name of an argument, or by a shell's redirection.
+/// Returns the files that a call writes: by the name of an argument, or by a shell's redirection.
 fn files_written(step: &Step, classes: ClassSet, withheld: &Withheld) -> Vec<(String, String)> {
     const NAMES: &[&str] = &[
         "path",
@@ -170,7 +170,7 @@ fn is_argument(content: &Content) -> bool {
     content.origin == Origin::ToolArguments && content.place == Place::Body && content.form == Form::Text
 }
 
-/// The last part of a path, small, if it can be a file's name.
+/// Returns the last part of a path, small, if it can be a file's name.
 pub(super) fn file_name(path: &str) -> Option<String> {
     let path = path.trim().trim_matches(['"', '\'']);
     let last = path.rsplit(['/', '\\']).next()?;

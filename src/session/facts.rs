@@ -116,22 +116,22 @@ impl SessionFacts {
         &self.taint
     }
 
-    /// Instructions that stood in texts without authority.
+    /// Returns the instructions that stood in texts without authority.
     pub fn instructions(&self) -> impl Iterator<Item = &Arc<Instruction>> {
         self.instructions.iter()
     }
 
-    /// Sentences in texts without authority that ask for something, as honest letters do too.
+    /// Returns the sentences in texts without authority that ask for something, as honest letters do too.
     pub fn requests(&self) -> impl Iterator<Item = &Arc<Instruction>> {
         self.requests.iter()
     }
 
-    /// Calls that were made, oldest first.
+    /// Returns the calls that were made, oldest first.
     pub fn calls(&self) -> impl DoubleEndedIterator<Item = &Called> {
         self.calls.iter().map(AsRef::as_ref)
     }
 
-    /// The last text written into a file of this name.
+    /// Returns the last text written into a file of this name.
     pub fn file(&self, name: &str) -> Option<&Written> {
         let name = name.to_lowercase();
         self.files
@@ -141,7 +141,7 @@ impl SessionFacts {
             .map(AsRef::as_ref)
     }
 
-    /// Files that were written, oldest first.
+    /// Returns the files that were written, oldest first.
     pub fn files(&self) -> impl DoubleEndedIterator<Item = &Written> {
         self.files.iter().map(AsRef::as_ref)
     }
@@ -151,7 +151,7 @@ impl SessionFacts {
         self.ends.iter()
     }
 
-    /// Texts that were read, oldest first.
+    /// Returns the texts that were read, oldest first.
     pub fn sources(&self) -> impl Iterator<Item = &KeptText> {
         self.sources.iter().map(AsRef::as_ref)
     }
@@ -161,7 +161,7 @@ impl SessionFacts {
         self.untrusted.as_ref()
     }
 
-    /// The latest private text, read after that.
+    /// Returns the latest private text, read after that.
     pub fn sensitive(&self) -> Option<&Arc<Provenance>> {
         self.sensitive.as_ref()
     }
@@ -176,7 +176,7 @@ impl SessionFacts {
         self.delegates
     }
 
-    /// Bytes that it takes in memory, roughly.
+    /// Returns the bytes that it takes in memory, roughly.
     pub fn bytes(&self) -> usize {
         let instructions = self.instructions.iter().chain(&self.requests);
         let instructions: usize = instructions

@@ -132,7 +132,7 @@ fn resembled<'p>(trail: &'p SessionFacts, step: &Step) -> Vec<&'p Instruction> {
         .collect()
 }
 
-/// The words of what a step does: the tool and its arguments, or what is said.
+/// Returns the words that describe a step: the tool and its arguments, or what is said.
 fn does(step: &Step) -> String {
     /// Bytes that are looked at.
     const MAX: usize = 4 * 1024;
@@ -159,7 +159,7 @@ fn stood_in<'p>(
     })
 }
 
-/// The words around a place in a kept text.
+/// Returns the words around a place in a kept text.
 fn window(kept: &KeptText, (at, text): &(usize, String), span: &Range<usize>, of: Option<Reappears>) -> FirstRead {
     let end = span.end.min(span.start + MAX_FOUND);
     let start = text.ceil_char_boundary(span.start.saturating_sub(AROUND));
@@ -177,7 +177,7 @@ fn window(kept: &KeptText, (at, text): &(usize, String), span: &Range<usize>, of
     }
 }
 
-/// A window that begins and ends with a word, as far as words are short.
+/// Narrows a window so that it begins and ends with a word, as far as words are short.
 fn to_words(text: &str, start: usize, end: usize) -> (usize, usize) {
     let window = text.get(start..end).unwrap_or_default();
     let from = match window.find(char::is_whitespace) {

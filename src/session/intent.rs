@@ -116,13 +116,13 @@ impl Intent {
         (words >= 2 && words * 3 >= fewest * 2).then_some(Likeness::Wording)
     }
 
-    /// Bytes that it takes.
+    /// Returns the bytes that it takes.
     pub(super) fn bytes(&self) -> usize {
         (self.values.len() + self.folders.len() + self.words.len()) * 8 + 96
     }
 }
 
-/// Fingerprints of the folders, and the folders of those, in which paths of a text stand.
+/// Returns fingerprints of the folders, and the folders of those, in which paths of a text stand.
 fn folders_of(text: &str) -> Vec<u64> {
     const MAX: usize = 16;
     let trim = |word: &'_ str| -> String { word.trim_matches(['"', '\'', '`', ',', ';', '*', ')', '(']).to_owned() };

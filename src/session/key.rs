@@ -24,7 +24,7 @@ pub struct AgentKey {
 pub struct Owner([u8; 16]);
 
 impl Owner {
-    /// Its bytes, for stores.
+    /// Returns its bytes, for stores.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
     }
@@ -65,7 +65,7 @@ impl SessionKey {
         })
     }
 
-    /// The key's bytes, for stores.
+    /// Returns the key's bytes, for stores.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.hash
     }
@@ -86,7 +86,7 @@ impl AgentKey {
         })
     }
 
-    /// The key's bytes, for stores.
+    /// Returns the key's bytes, for stores.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.hash
     }
@@ -105,7 +105,7 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The session.
+    /// Returns the session.
     pub fn session(&self) -> Option<SessionKey> {
         self.session
     }

@@ -38,7 +38,7 @@ impl Snapshot {
         self.keys
     }
 
-    /// The session as it is to be seen by a step: another posting of an earlier one sees what that one saw.
+    /// Returns the session as it is to be seen by a step: another posting of an earlier one sees what that one saw.
     pub fn seen_by(self, step: &Step) -> Recalled {
         let identity = Identity::of(step);
         let unknown = self.young && self.past.is_empty() && self.past.gap().is_none();
@@ -105,7 +105,7 @@ impl Recalled {
         }
     }
 
-    /// The memories that a step stores out of texts that were read before from places without authority.
+    /// Returns the memories that a step stores out of texts that were read before from places without authority.
     fn tainted_memories(&self, step: &Step) -> Vec<TaintedMemory> {
         let echoes = self.past.facts().taint().look(step);
         let foreign = echoes
@@ -136,7 +136,7 @@ impl Recalled {
 }
 
 impl Memory {
-    /// Over any store; sessions live as long as they do by default.
+    /// Makes a memory over any store; sessions live as long as they do by default.
     pub fn new(store: Arc<dyn SessionStore>, nameless: Nameless) -> Self {
         let settings = Settings {
             nameless,
@@ -145,7 +145,7 @@ impl Memory {
         Self::with(store, &settings)
     }
 
-    /// Over any store, with what the settings say of sessions without a name and of the time that they live.
+    /// Makes a memory over any store, with the settings for sessions without a name and for the time that they live.
     pub fn with(store: Arc<dyn SessionStore>, settings: &Settings) -> Self {
         Self {
             store,
@@ -170,12 +170,12 @@ impl Memory {
         Keys::of(caller, step, nameless)
     }
 
-    /// The updates that have to end before a step with these keys may read its session.
+    /// Returns the updates that have to end before a step with these keys may read its session.
     pub fn earlier_updates(&self, keys: &Keys) -> Option<EarlierUpdates> {
         self.pending.of(*keys)
     }
 
-    /// Every update that has been started and has not ended.
+    /// Returns every update that has been started and has not ended.
     pub fn pending_updates(&self) -> EarlierUpdates {
         self.pending.all()
     }
@@ -207,7 +207,7 @@ impl Memory {
         Ok(Snapshot { keys, past, young })
     }
 
-    /// A step together with its session, once all earlier updates of the session have ended.
+    /// Returns a step together with its session, once all earlier updates of the session have ended.
     ///
     /// # Errors
     ///

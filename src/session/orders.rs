@@ -80,7 +80,7 @@ pub(super) fn signs_of(sentence: &str) -> Signs {
     lexicon::signs().map_or_else(Signs::default, |words| signs_in(words, sentence.text()))
 }
 
-/// The passages of a text that show something of an order to software, in order; they do not overlap.
+/// Finds the passages of a text that show something of an order to software, in order; they do not overlap.
 pub(super) fn passages(text: &str) -> Vec<Passage> {
     let Some(words) = lexicon::signs() else {
         return Vec::new();
@@ -139,7 +139,7 @@ pub(super) fn tells_of_attacks(text: &str) -> bool {
     lexicon::signs().is_some_and(|words| signs_in(words, text.text()).has(Sign::About))
 }
 
-/// The sentences of a text: up to a full stop of any script, or to the end of a line.
+/// Returns the sentences of a text: up to a full stop of any script, or to the end of a line.
 fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -182,7 +182,7 @@ fn first_end(text: &str) -> usize {
     longest
 }
 
-/// The signs of a text. A turn opens its line, or stands in a role of an object.
+/// Returns the signs of a text. A turn opens its line, or stands in a role of an object.
 fn signs_in(words: &SignSearch, text: &str) -> Signs {
     let lower = text.to_lowercase();
     words.signs_of(&lower, |sign, at| {

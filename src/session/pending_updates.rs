@@ -38,7 +38,7 @@ pub struct PendingUpdate {
 }
 
 impl PendingUpdate {
-    /// The same, marked for other nodes.
+    /// Returns the same, marked for other nodes.
     pub(super) fn marked(mut self, marker: Option<Marker>) -> Self {
         self.marker = marker;
         self
@@ -103,7 +103,7 @@ impl PendingUpdates {
         (!updates.is_empty()).then_some(EarlierUpdates(updates))
     }
 
-    /// Every started update.
+    /// Returns every started update.
     pub(super) fn all(&self) -> EarlierUpdates {
         let tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
         let updates = tables.sessions.values().chain(tables.agents.values()).flatten();

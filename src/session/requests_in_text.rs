@@ -17,7 +17,7 @@ pub(super) fn delegates(request: &str) -> bool {
     lexicon::delegates(&plain(request))
 }
 
-/// Sentences that ask for something: they begin with a verb for what tools do, or they say please.
+/// Finds sentences that ask for something: they begin with a verb for what tools do, or they say please.
 pub(super) fn requests(text: &str) -> impl Iterator<Item = &str> {
     let text = head(text, MAX_SEARCHED);
     let mut at = 0;
@@ -52,8 +52,8 @@ pub(super) fn requests(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The first sentence of a text, or its first [`MAX_REQUEST`] bytes. A line that is continued by a space is one line: texts in
-/// lists are wrapped so.
+/// Returns the first sentence of a text, or its first [`MAX_REQUEST`] bytes. A line that is continued by a space is one line: texts in lists are
+/// wrapped so.
 ///
 /// INVARIANT: it reads no further than the sentence goes, so that all sentences of a text take time in proportion to it.
 fn sentence(text: &str) -> &str {

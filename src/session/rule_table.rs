@@ -79,17 +79,17 @@ pub(super) fn check() -> Result<(), DataFileError> {
     RULES.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 
-/// Every rule over a session.
+/// Returns every rule over a session.
 pub(super) fn all() -> &'static [SessionRule] {
     RULES.as_ref().map_or(&[], RuleTable::rules)
 }
 
-/// The rule of this key.
+/// Returns the rule of this key.
 pub(super) fn rule(id: RuleId) -> Option<&'static SessionRule> {
     RULES.as_ref().ok().map(|rules| rules.rule(id))
 }
 
-/// The rule over a session that made a finding, if one did.
+/// Returns the rule over a session that made a finding, if one did.
 pub(super) fn rule_of(finding: &Finding) -> Option<&'static SessionRule> {
     all().iter().find(|known| known.rule.id == finding.rule)
 }

@@ -16,7 +16,7 @@ use crate::model::{
 
 /// A type whose values are recognised by a name.
 pub(super) trait Named: Sized {
-    /// The name.
+    /// Returns the name.
     fn name(&self) -> Cow<'_, str>;
     /// Returns the value of this name.
     fn named(name: &str) -> Option<Self>;

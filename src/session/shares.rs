@@ -36,7 +36,7 @@ impl<K> Default for Holding<K> {
 }
 
 impl<K: Copy + Eq + Hash> Shares<K> {
-    /// With a share of so many bytes for each organisation.
+    /// Makes a count with a share of so many bytes for each organisation.
     pub(super) fn new(most_bytes: u64) -> Self {
         Self {
             most_bytes,

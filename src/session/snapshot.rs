@@ -73,12 +73,12 @@ impl Default for SessionSnapshot {
 }
 
 impl SessionSnapshot {
-    /// Earlier steps that are still remembered, oldest first.
+    /// Returns the earlier steps that are still remembered, oldest first.
     pub fn events(&self) -> impl DoubleEndedIterator<Item = &Event> {
         self.events.iter().map(AsRef::as_ref)
     }
 
-    /// Earlier steps that were remembered and had to make room.
+    /// Returns the number of earlier steps that were remembered and had to make room.
     pub fn forgotten(&self) -> u32 {
         self.forgotten
     }
@@ -88,7 +88,7 @@ impl SessionSnapshot {
         self.gap
     }
 
-    /// The same past, of a session whose beginning is not known.
+    /// Returns the same past, of a session whose beginning is not known.
     pub(super) fn after(&self, gap: Gap) -> Self {
         Self {
             gap: Some(gap),
@@ -101,12 +101,12 @@ impl SessionSnapshot {
         self.next == 1
     }
 
-    /// The number that the next step will have.
+    /// Returns the number that the next step will have.
     pub fn next_number(&self) -> u32 {
         self.next
     }
 
-    /// The step of this number, also by the number of its latest repetition.
+    /// Returns the step of this number, also by the number of its latest repetition.
     pub fn event(&self, number: u32) -> Option<&Event> {
         self.events()
             .find(|event| event.step.number == number || event.step.last == number)
@@ -117,7 +117,7 @@ impl SessionSnapshot {
         &self.authority
     }
 
-    /// A tool as it was first seen in this session.
+    /// Returns a tool as it was first seen in this session.
     pub fn tool(&self, id: &str) -> Option<&ToolSeen> {
         self.tools.get(id)
     }
@@ -132,7 +132,7 @@ impl SessionSnapshot {
         &self.agent
     }
 
-    /// Bytes that it takes in memory, roughly.
+    /// Returns the bytes that it takes in memory, roughly.
     pub fn bytes(&self) -> usize {
         const OWN: usize = 512;
         OWN + self.bytes + self.authority.bytes() + self.tools.bytes() + self.trail.bytes()
@@ -143,8 +143,8 @@ impl SessionSnapshot {
         Self { agent, ..self.clone() }
     }
 
-    /// The past in whose light a step is to be seen. The same step posted again is seen in the light in which it was seen
-    /// first, unless the user has spoken since; so a repeated posting gets the same verdict.
+    /// Returns the past in whose light a step is to be seen. The same step posted again is seen in the light in which it was seen first, unless the
+    /// user has spoken since; so a repeated posting gets the same verdict.
     pub fn as_seen_by(self: &Arc<Self>, identity: &Identity) -> Arc<Self> {
         match self.earlier_posting(identity) {
             Some(event) => Arc::new(self.before(event.seen)),
@@ -152,8 +152,8 @@ impl SessionSnapshot {
         }
     }
 
-    /// The event that a step is another posting of: the latest one, with the same content; or one with the same content and
-    /// the same id, unless the user has spoken since.
+    /// Returns the event that a step is another posting of: the latest one, with the same content; or one with the same content and the same id,
+    /// unless the user has spoken since.
     fn earlier_posting(&self, identity: &Identity) -> Option<&Arc<Event>> {
         let latest = self.next.saturating_sub(1);
         self.events.iter().rev().find(|event| {
@@ -168,7 +168,7 @@ impl SessionSnapshot {
         })
     }
 
-    /// The past as it was when this number was next.
+    /// Returns the past as it was when this number was next.
     fn before(&self, number: u32) -> Self {
         let mut earlier = self.clone();
         Arc::make_mut(&mut earlier.events).retain(|event| event.step.number < number);
@@ -203,7 +203,7 @@ impl SessionSnapshot {
         history
     }
 
-    /// The past after a step record.
+    /// Returns the past after a step record.
     pub(super) fn with(&self, record: StepRecord, bounds: &Settings) -> Self {
         let mut past = self.clone();
         past.take(record, bounds);
@@ -242,7 +242,7 @@ impl SessionSnapshot {
         }
     }
 
-    /// The user's words become authority; what a tool says of itself is compared with later.
+    /// Turns the user's words into authority; notes the definitions of tools for later comparison.
     fn hear(&mut self, number: u32, record: &StepRecord) {
         match (&record.request, record.told.kind) {
             (Some(text), _) => {
@@ -265,7 +265,7 @@ impl SessionSnapshot {
         }
     }
 
-    /// The latest step to which a bare “yes” can be an answer: what the agent said or wanted to do.
+    /// Returns the latest step to which a bare “yes” can be an answer: what the agent said or wanted to do.
     fn asked_last(&self) -> Option<u32> {
         let asks = |event: &&Event| match event.step.kind {
             Kind::AgentMessage | Kind::SystemMessage | Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => true,
@@ -339,7 +339,7 @@ impl SessionSnapshot {
         }));
     }
 
-    /// The tool whose answer this is: that of the call with the same id; without an id, that of the call just before.
+    /// Returns the tool whose answer this is: that of the call with the same id; without an id, that of the call just before.
     fn tool_that_answered(&self, record: &StepRecord) -> Option<String> {
         if !matches!(record.told.kind, Kind::ToolResult | Kind::McpResponse) {
             return None;

@@ -56,7 +56,7 @@ impl SourceText {
         }
     }
 
-    /// Bytes that are kept.
+    /// Returns the bytes that are kept.
     pub(super) fn bytes(&self) -> usize {
         self.parts.iter().map(|(_, text)| text.len()).sum()
     }
@@ -72,7 +72,7 @@ pub struct KeptText {
 }
 
 impl KeptText {
-    /// Bytes that it takes in memory, roughly.
+    /// Returns the bytes that it takes in memory, roughly.
     pub(super) fn bytes(&self) -> usize {
         128 + self.text.bytes() + self.text.parts.len() * 32
     }

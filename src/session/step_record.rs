@@ -149,7 +149,7 @@ impl StepRecord {
 }
 
 impl StepRecord {
-    /// Bytes that its texts take, roughly.
+    /// Returns the bytes that its texts take, roughly.
     pub(super) fn bytes(&self) -> usize {
         const OWN: usize = 2 * 1024;
         let texts = self.texts.iter().map(|text| text.text.len()).sum::<usize>();
@@ -270,7 +270,7 @@ fn is_quotable(content: &Content) -> bool {
     readable && speaks && content.place == Place::Body && !content.text.trim().is_empty()
 }
 
-/// The texts to learn from: the body, and the agent's instructions.
+/// Returns the texts to learn from: the body, and the agent's instructions.
 fn learned_texts(step: &Step, outcome: Outcome, withheld: &Withheld) -> Vec<LearnedText> {
     let mut left = MAX_LEARNED;
     let teaches = |content: &&Content| {
@@ -315,7 +315,7 @@ fn noted(step: &Step, findings: &[Finding], withheld: &Withheld) -> Vec<Noted> {
     told.collect()
 }
 
-/// The texts from outside as they may be shown again.
+/// Returns the texts from outside as they may be shown again.
 fn sources(step: &Step, settled: Settled<'_>) -> Vec<SourceText> {
     let mut left = source_text::MAX_STEP;
     let mut sources = Vec::new();

@@ -82,7 +82,7 @@ pub struct Marker {
 }
 
 impl Marker {
-    /// A marker that this ends.
+    /// Makes a marker that ends so.
     pub(super) fn new(link: Link, end: impl Future<Output = ()> + Send + 'static) -> Self {
         Self {
             link,
@@ -133,10 +133,10 @@ pub trait SessionStore: Send + Sync {
         None
     }
 
-    /// Sessions that are remembered, roughly.
+    /// Returns the number of sessions that are remembered, roughly.
     fn sessions(&self) -> u64;
 
-    /// Sessions that had to make room for others, since the start.
+    /// Returns the number of sessions that had to make room for others, since the start.
     fn evicted(&self) -> u64;
 
     /// Waits until what was remembered is where it is kept, but not for ever.
@@ -191,12 +191,12 @@ fn weight_of_agent(agent: &AgentPast) -> u32 {
 }
 
 impl LocalSessions {
-    /// Without any session.
+    /// Makes a store without any session.
     pub fn new(settings: Settings) -> Self {
         Self::with_clock(settings, Arc::new(Instant::now))
     }
 
-    /// With another clock.
+    /// Makes one with another clock.
     pub fn with_clock(settings: Settings, clock: Clock) -> Self {
         let evicted = Arc::new(AtomicU64::new(0));
         let counter = Arc::clone(&evicted);
@@ -249,7 +249,7 @@ impl LocalSessions {
         }
     }
 
-    /// Bytes that are taken, once what is under way is done.
+    /// Returns the bytes that are taken, once what is under way is done.
     pub async fn settled_bytes(&self) -> u64 {
         self.sessions.run_pending_tasks().await;
         self.agents.run_pending_tasks().await;

@@ -76,7 +76,7 @@ fn is_argument(content: &Content) -> bool {
     content.origin == Origin::ToolArguments && content.place == Place::Body
 }
 
-/// The rule of a finding that may be lowered: one about an act, with an object that a user can name.
+/// Returns the rule of a finding that may be lowered: one about an act, with an object that a user can name.
 fn lowerable<'r>(finding: &Finding, rules: impl Fn(&str) -> Option<&'r Rule>) -> Option<&'r Rule> {
     let acts = matches!(
         finding.reason,
@@ -160,7 +160,7 @@ fn is_described(past: &SessionSnapshot, content: &Content, step: &Step) -> bool 
         })
 }
 
-/// The part of a text that a finding is about: its line, or the whole of a short text.
+/// Returns the part of a text that a finding is about: its line, or the whole of a short text.
 fn around<'t>(text: &'t str, finding: &Finding) -> &'t str {
     if text.len() <= MAX_TEXT && text.lines().count() <= 3 {
         return text;
@@ -177,7 +177,7 @@ fn around<'t>(text: &'t str, finding: &Finding) -> &'t str {
     head(line, MAX_TEXT)
 }
 
-/// Words of a command, without quotes and the names of options.
+/// Returns the words of a command, without quotes and the names of options.
 fn tokens(text: &str) -> impl Iterator<Item = &str> {
     super::taint::tokens(text)
         .filter_map(|span| text.get(span))
@@ -206,7 +206,7 @@ fn is_path(token: &str) -> bool {
         && !token.starts_with("/dev/null")
 }
 
-/// A name as databases have it: with a digit or an underscore, or in another case than key words are written in.
+/// Returns `true` for a name as databases have it: with a digit or an underscore, or in another case than key words are written in.
 fn is_name(token: &str) -> bool {
     token.len() >= 3
         && token.chars().any(char::is_alphabetic)

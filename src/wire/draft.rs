@@ -151,7 +151,7 @@ pub(super) struct Checked<'t, 'j> {
 }
 
 impl<'j> Checked<'_, 'j> {
-    /// The pointer to a node.
+    /// Returns the pointer to a node.
     pub(super) fn pointer(self, node: NodeId) -> String {
         self.table.pointer(self.root, node)
     }
@@ -164,14 +164,14 @@ impl<'j> Checked<'_, 'j> {
         Err(self.wrong(node, expected))
     }
 
-    /// The member of this name, or a refusal.
+    /// Returns the member of this name, or refuses.
     pub(super) fn required(self, object: NodeId, name: &str, expected: &str) -> Result<NodeId, RpcError> {
         self.table
             .given(object, name)
             .ok_or_else(|| self.missing(object, name, expected))
     }
 
-    /// The member of this name, which must be an object.
+    /// Returns the member of this name, which must be an object.
     pub(super) fn required_object(self, object: NodeId, name: &str, expected: &str) -> Result<NodeId, RpcError> {
         let node = self.required(object, name, expected)?;
         self.expect(node, json::Kind::Object, expected)?;
@@ -187,7 +187,7 @@ impl<'j> Checked<'_, 'j> {
         Ok(node)
     }
 
-    /// The id under this name: a string, or a number, whose digits are its text.
+    /// Returns the id under this name: a string, or a number, whose digits are its text.
     pub(super) fn id(self, object: NodeId, name: &str, remarks: &mut Vec<Remark>) -> Result<Option<String>, RpcError> {
         let Some(node) = self.table.given(object, name) else {
             return Ok(None);
@@ -200,7 +200,7 @@ impl<'j> Checked<'_, 'j> {
         Ok(self.table.text(node).map(|text| text.into_owned()))
     }
 
-    /// The items of a list: those of an array, or one object alone.
+    /// Returns the items of a list: those of an array, or one object alone.
     pub(super) fn items(
         self,
         node: NodeId,
@@ -307,7 +307,7 @@ impl<'j> Checked<'_, 'j> {
         Some(self.pointer(node))
     }
 
-    /// One argument of a call; one without a value is `null`.
+    /// Makes one argument of a call; one without a value is `null`.
     pub(super) fn argument(self, name: String, pointer: String, value: Option<NodeId>) -> Argument {
         Argument {
             name,

@@ -92,7 +92,7 @@ pub fn encode_batch(answers: Vec<Vec<u8>>) -> Vec<u8> {
 /// A modification that cannot be sent.
 pub(super) struct Unmodified;
 
-/// The modified request of a verdict that modifies; nothing for one that does not.
+/// Returns the modified request of a verdict that modifies; nothing for one that does not.
 fn modified_request(verdict: &Verdict) -> Result<Option<&RawValue>, Unmodified> {
     if verdict.decision != Decision::Modify {
         return Ok(None);

@@ -128,7 +128,7 @@ impl<'j> Requests<'j> {
     }
 }
 
-/// A string that is neither empty nor long.
+/// Reads a string that is neither empty nor long.
 fn short_text(checked: Checked<'_, '_>, object: NodeId, name: &str) -> Result<String, RpcError> {
     const EXPECTED: &str = "a string of 1 to 128 characters";
     let node = checked.required(object, name, EXPECTED)?;
@@ -140,17 +140,17 @@ fn short_text(checked: Checked<'_, '_>, object: NodeId, name: &str) -> Result<St
 }
 
 impl Request<'_, '_> {
-    /// The id of the JSON-RPC request.
+    /// Returns the id of the JSON-RPC request.
     pub(crate) fn id(&self) -> &RequestId {
         &self.envelope.id
     }
 
-    /// The method, as it is written.
+    /// Returns the method, as it is written.
     pub(crate) fn method(&self) -> &str {
         &self.envelope.method
     }
 
-    /// The signature.
+    /// Returns the signature.
     pub(crate) fn signature(&self) -> Signature {
         let table = &self.requests.table;
         let Some(node) = self.signature else {
@@ -167,17 +167,17 @@ impl Request<'_, '_> {
         }
     }
 
-    /// The text that a signature covers: the whole request but for the signature itself.
+    /// Returns the text that a signature covers: the whole request but for the signature itself.
     pub(crate) fn signed(&self) -> Option<String> {
         canonical(&self.requests.table, self.envelope.root, self.signature)
     }
 
-    /// The canonical text of the parameters, signature included.
+    /// Returns the canonical text of the parameters, signature included.
     pub(crate) fn canonical_params(&self) -> Option<String> {
         canonical(&self.requests.table, self.params, None)
     }
 
-    /// The head of the session's chain as the client has it.
+    /// Returns the head of the session's chain as the client has it.
     pub(crate) fn chain_hash(&self) -> Option<String> {
         let table = &self.requests.table;
         let state = table.given(table.given(self.params, "metadata")?, "session_state")?;
@@ -190,7 +190,7 @@ impl Request<'_, '_> {
         Some(echo.chars().take(1_024).collect())
     }
 
-    /// The versions, methods, transports and profiles of a `handshake/hello`.
+    /// Reads the versions, methods, transports and profiles of a `handshake/hello`.
     ///
     /// # Errors
     ///
@@ -215,7 +215,7 @@ impl Request<'_, '_> {
         Ok(hello)
     }
 
-    /// The step that it carries.
+    /// Decodes the step that it carries.
     ///
     /// # Errors
     ///

@@ -185,7 +185,7 @@ fn is_printable(text: &str) -> bool {
     !text.is_empty() && odd * 20 <= text.chars().count()
 }
 
-/// The media type that is declared beside a file, or one level further out, where A2A 1.0 has it.
+/// Returns the media type that is declared beside a file, or one level further out, where A2A 1.0 has it.
 pub(super) fn declared_type(table: &Table<'_>, node: NodeId) -> Option<String> {
     let file = table.parent(node);
     let around = table.parent(file);

@@ -15,7 +15,7 @@ macro_rules! leniencies {
             /// Every leniency.
             pub const ALL: &'static [Leniency] = &[$(Leniency::$variant),+];
 
-            /// The code of its diagnostic.
+            /// Returns the code of its diagnostic.
             pub const fn code(self) -> &'static str {
                 match self { $(Leniency::$variant => $code),+ }
             }
@@ -85,7 +85,7 @@ impl Leniency {
         Leniency::MisplacedMember,
     ];
 
-    /// The remark that leaves the diagnostic.
+    /// Makes the remark that leaves the diagnostic.
     pub(super) fn remark(self, pointer: impl Into<String>) -> Remark {
         Remark {
             pointer: Pointer::new(pointer.into()),

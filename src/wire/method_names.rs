@@ -57,7 +57,7 @@ pub(super) fn resolve(name: &str) -> Option<Named<'_>> {
     }
 }
 
-/// The A2A or AgentVault method of this name: canonical, singular, of A2A 0.1, or of A2A 1.0.
+/// Returns the A2A or AgentVault method of this name: canonical, singular, of A2A 0.1, or of A2A 1.0.
 pub(super) fn a2a(name: &str) -> Option<Method> {
     Some(match name {
         "message/send" | "SendMessage" => Method::MessageSend,

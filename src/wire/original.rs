@@ -96,7 +96,7 @@ impl Document {
         Ok(Cow::Owned(json))
     }
 
-    /// The token and the text of a content that can be edited.
+    /// Returns the token and the text of a content that can be edited.
     fn editable(&self, content: ContentId) -> Result<(Token, Cow<'_, str>), EditError> {
         let token = self
             .tokens

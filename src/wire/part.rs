@@ -61,7 +61,7 @@ fn annotation_member(zone: Zone, key: &str) -> Option<Zone> {
     matches!(key, "audience" | "priority" | "lastModified").then(|| zone.aside())
 }
 
-/// Bytes are a string; anything else under that name is data like any other.
+/// Returns the zone of bytes, which are a string; anything else under that name is data like any other.
 fn file_bytes(zone: Zone, member: Member<'_, '_>) -> Zone {
     if member.table.kind(member.value) == Kind::String {
         zone.shaped(Shape::FileBytes)

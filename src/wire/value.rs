@@ -17,17 +17,17 @@ enum Key {
 }
 
 impl Place {
-    /// The member of this name.
+    /// Returns the member of this name.
     pub(crate) fn name(&self, name: &'static str) -> Self {
         self.with(Key::Name(name))
     }
 
-    /// The element at this index.
+    /// Returns the element at this index.
     pub(crate) fn index(&self, index: usize) -> Self {
         self.with(Key::Index(index))
     }
 
-    /// The first index in it.
+    /// Returns the first index in it.
     pub(crate) fn first_index(&self) -> Option<usize> {
         self.0.iter().find_map(|key| match key {
             Key::Name(_) => None,
@@ -41,7 +41,7 @@ impl Place {
         Self(keys)
     }
 
-    /// The place that holds this one; `None` for a document.
+    /// Returns the place that holds this one; `None` for a document.
     pub(crate) fn holder(&self) -> Option<Self> {
         let (_, keys) = self.0.split_last()?;
         Some(Self(keys.to_vec()))
@@ -105,7 +105,7 @@ impl Json {
         }
     }
 
-    /// A string.
+    /// Makes a string.
     pub(crate) fn text(text: impl Into<String>) -> Self {
         Json::Text(text.into())
     }
@@ -126,12 +126,12 @@ impl Json {
         }
     }
 
-    /// The value that a path of names leads to.
+    /// Returns the value that a path of names leads to.
     pub(crate) fn at(&self, path: &[&str]) -> Option<&Json> {
         path.iter().try_fold(self, |value, name| value.get(name))
     }
 
-    /// The value at a place.
+    /// Returns the value at a place.
     pub(crate) fn at_place(&self, place: &Place) -> Option<&Json> {
         place.0.iter().try_fold(self, |value, key| match key {
             Key::Name(name) => value.get(name),
@@ -148,7 +148,7 @@ impl Json {
         })
     }
 
-    /// The string of this name.
+    /// Returns the string of this name.
     pub(crate) fn str_of(&self, name: &str) -> Option<&str> {
         self.get(name)?.as_str()
     }
@@ -294,7 +294,7 @@ impl From<String> for Json {
     }
 }
 
-/// An object of these members.
+/// Makes an object of these members.
 pub(crate) fn object<const N: usize>(members: [(&str, Json); N]) -> Json {
     Json::Object(members.map(|(name, value)| (name.to_owned(), value)).into())
 }

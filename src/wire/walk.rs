@@ -167,7 +167,7 @@ impl<'j> Walk<'_, 'j> {
         }
     }
 
-    /// The zone of a member whose name differs from a defined one in letter case only: some parsers take it for that one.
+    /// Returns the zone of a member whose name differs from a defined one in letter case only: some parsers take it for that one.
     fn recased(&mut self, frame: &Frame, node: NodeId, key: &str) -> Option<Zone> {
         let mut letters = key.chars();
         let first = letters.next().filter(char::is_ascii_uppercase)?;
@@ -346,7 +346,7 @@ fn is_long_integer(number: &str) -> bool {
     digits.len() >= LONG_NUMBER && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
-/// JSON without the white space between its tokens.
+/// Writes JSON without the white space between its tokens.
 fn compact(json: &str) -> String {
     let mut compact = String::with_capacity(json.len());
     let (mut in_string, mut escaped) = (false, false);

@@ -121,7 +121,7 @@ pub(super) fn is_rpc(request: Checked<'_, '_>, node: NodeId) -> bool {
     has("jsonrpc") || has("method") || has("result") || has("error")
 }
 
-/// The id of a wrapped JSON-RPC message, as it is written: a request shares it with its answer.
+/// Returns the id of a wrapped JSON-RPC message, as it is written: a request shares it with its answer.
 pub(super) fn message_id(table: &Table<'_>, message: NodeId, wrapping: Wrapping) -> Option<String> {
     let given = (wrapping == Wrapping::Message).then(|| table.given(message, "id"))??;
     matches!(table.kind(given), json::Kind::String | json::Kind::Number).then(|| table.raw(given).to_owned())

@@ -61,12 +61,12 @@ impl Zone {
         Self { shape, origin, place }
     }
 
-    /// Words of this origin that the step is about.
+    /// Returns the zone of words of this origin that the step is about.
     pub(super) const fn body(origin: Origin) -> Self {
         Self::new(Shape::Free, origin, Place::Body)
     }
 
-    /// The same zone with other fields.
+    /// Returns the same zone with other fields.
     pub(super) const fn shaped(self, shape: Shape) -> Self {
         Self::new(shape, self.origin, self.place)
     }
@@ -98,7 +98,7 @@ impl Zone {
         }
     }
 
-    /// The same place, in the words of another.
+    /// Returns the same place, in the words of another.
     pub(super) const fn by(self, origin: Origin) -> Self {
         Self::new(self.shape, origin, self.place)
     }
@@ -114,7 +114,7 @@ impl Zone {
         Self::new(Shape::Free, origin, self.place)
     }
 
-    /// The zone of a member that the protocol defines here; `None` for any other.
+    /// Returns the zone of a member that the protocol defines here; `None` for any other.
     pub(super) fn member(self, member: Member<'_, '_>) -> Option<Zone> {
         match self.shape {
             Shape::Free | Shape::Nothing | Shape::FileBytes | Shape::ArgumentValue => None,
@@ -130,7 +130,7 @@ impl Zone {
         }
     }
 
-    /// The zone of a member that no protocol defines here.
+    /// Returns the zone of a member that no protocol defines here.
     pub(super) fn undefined_member(self) -> Zone {
         match self.shape {
             Shape::Free | Shape::ArgumentValue => self,
@@ -154,7 +154,7 @@ impl Anchors {
         self.anchors.push((node, zone));
     }
 
-    /// The anchors in document order; of two on one node the first set counts.
+    /// Returns the anchors in document order; of two on one node the first set counts.
     pub(super) fn into_sorted(mut self) -> Vec<(NodeId, Zone)> {
         self.anchors.sort_by_key(|(node, _)| *node);
         self.anchors.dedup_by_key(|(node, _)| *node);

@@ -59,7 +59,7 @@ fn in_band(route: &Route, call: &Call, denial: &Denial) -> Option<String> {
     }
 }
 
-/// The answer to a call about a task that only the gateway knows.
+/// Returns the answer to a call about a task that only the gateway knows.
 pub(super) fn of_rejected(route: &Route, call: &Call) -> Option<Answer> {
     if call.op != Op::Get {
         return None;
@@ -74,7 +74,7 @@ pub(super) fn of_rejected(route: &Route, call: &Call) -> Option<Answer> {
     Some(Answer::json(StatusCode::OK, call.written(carried)))
 }
 
-/// A refusal, as an event of a stream.
+/// Makes a refusal, as an event of a stream.
 pub(super) fn denied_event(call: &Call, ids: &Ids, denial: &Denial) -> Event {
     match &call.binding {
         Binding::Rpc { id, .. } => Event::of(denied_rpc(id, call.version, denial).write()),
@@ -97,7 +97,7 @@ fn error_info(reason: &str, decision_id: &str) -> Value {
     })
 }
 
-/// The published client shows the message of an error only where its first detail is one that A2A defines.
+/// Returns the details of an error: the published client shows its message only if its first detail is one that A2A defines.
 fn denied_details(denial: &Denial) -> Value {
     let known = match denial.stage {
         Stage::Request => "INVALID_REQUEST",
@@ -178,7 +178,7 @@ fn rest_status(version: Version, (task, context): (&str, &str), state: &str, tex
     })
 }
 
-/// A task that was stopped, as every later view shows it: failed, with the reason, and nothing of what it said.
+/// Returns a task that was stopped, as every later view shows it: failed, with the reason, and without its own words.
 pub(super) fn failed_task(call: &Call, task: &Json, denial: &Denial) -> Json {
     let id = task.str_of("id").unwrap_or_default();
     let context = task.str_of("contextId").unwrap_or_default();

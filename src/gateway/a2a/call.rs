@@ -40,12 +40,12 @@ pub(super) struct Call {
 pub(super) type Ids = (Option<String>, Option<String>);
 
 impl Call {
-    /// A call over HTTP+JSON.
+    /// Makes a call over HTTP+JSON.
     pub(super) fn over_rest(op: Op, version: Version, params: Json, rest: &str, query: Query) -> Self {
         Self::new(op, version, Binding::Rest, params, rest, query)
     }
 
-    /// A call over JSON-RPC.
+    /// Makes a call over JSON-RPC.
     pub(super) fn over_rpc(request: RpcRequest, rest: &str) -> Self {
         let RpcRequest { id, name, params } = request;
         let (op, version) = Op::of_rpc(&name);
@@ -112,7 +112,7 @@ impl Call {
             .unwrap_or(result)
     }
 
-    /// The task and the conversation that an answer belongs to.
+    /// Returns the task and the conversation that an answer belongs to.
     pub(super) fn ids(&self, answer: &Json) -> Ids {
         let inner = self.inner(answer);
         let own = inner.str_of("id").filter(|_| inner.get("status").is_some());
@@ -159,7 +159,7 @@ impl Call {
         }
     }
 
-    /// The step that the call is judged as.
+    /// Returns the step that the call is judged as.
     pub(super) fn question(&self, route: &Route) -> Question {
         let (id, name) = match &self.binding {
             Binding::Rpc { id, name } => (id.clone(), name.as_str()),
@@ -214,7 +214,7 @@ impl Call {
         }
     }
 
-    /// The answer that such a step carries.
+    /// Returns the answer that such a step carries.
     pub(super) fn carried_answer(&self, mut step: Json) -> Option<Json> {
         let place = if self.op == Op::Unknown { "message" } else { "payload" };
         let mut payload = step.remove(place)?;
@@ -232,7 +232,7 @@ impl Call {
         }
     }
 
-    /// The JSON-RPC message, or the HTTP+JSON body, as it goes on.
+    /// Returns the JSON-RPC message, or the HTTP+JSON body, as it goes on.
     pub(super) fn body(&self) -> Option<String> {
         match &self.binding {
             Binding::Rpc { id, name } => {

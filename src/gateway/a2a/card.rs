@@ -90,7 +90,7 @@ fn with_etag(card: Json, upstream: HeaderMap, request: &HeaderMap) -> Response {
     answer.into_response()
 }
 
-/// Directives without words, such as `max-age=60`.
+/// Returns `true` for directives without words, such as `max-age=60`.
 fn is_cache_control(text: &str) -> bool {
     const KNOWN: &[&str] = &[
         "max-age",
@@ -111,7 +111,7 @@ fn is_date(text: &str) -> bool {
     text.len() <= 32 && jiff::fmt::rfc2822::parse(text).is_ok()
 }
 
-/// The extended card inside an answer.
+/// Rewrites the extended card inside an answer.
 pub(super) fn rewrite_answer(route: &Route, call: &Call, answer: &mut Json) {
     if let Some(card) = call
         .result_mut(answer)

@@ -30,7 +30,7 @@ pub(in crate::gateway) enum Version {
 }
 
 impl Op {
-    /// The operation of a JSON-RPC method.
+    /// Returns the operation of a JSON-RPC method.
     pub(in crate::gateway) fn of_rpc(name: &str) -> (Op, Version) {
         let op = match name {
             "message/send" | "SendMessage" => Op::Send,
@@ -54,7 +54,7 @@ impl Op {
         (op, if is_v1 { Version::V1 } else { Version::V0 })
     }
 
-    /// The operation of an HTTP+JSON request; `None` for paths that A2A does not define.
+    /// Returns the operation of an HTTP+JSON request; `None` for paths that A2A does not define.
     pub(in crate::gateway) fn of_rest(method: &Method, path: &str) -> Option<(Op, Version)> {
         let segments: Vec<&str> = path.trim_start_matches('/').split('/').collect();
         let version = if segments.first() == Some(&"v1") {
@@ -85,7 +85,7 @@ impl Op {
         Some((op, version))
     }
 
-    /// The task that the path of an HTTP+JSON request names.
+    /// Returns the task that the path of an HTTP+JSON request names.
     pub(in crate::gateway) fn task_of_path(path: &str) -> Option<&str> {
         let (_, rest) = path.split_once("/tasks/")?;
         let id = rest.split('/').next()?;
@@ -94,7 +94,7 @@ impl Op {
         (!id.is_empty()).then_some(id)
     }
 
-    /// The AOS method of a request.
+    /// Returns the AOS method of a request.
     pub(super) const fn of_request(self) -> &'static str {
         match self {
             Op::Send => "message/send",
@@ -112,7 +112,7 @@ impl Op {
         }
     }
 
-    /// The AOS method of an answer: one that may be modified.
+    /// Returns the AOS method of an answer: one that may be modified.
     pub(super) const fn of_answer(self) -> &'static str {
         match self {
             Op::Subscribe => "message/stream",

@@ -73,7 +73,7 @@ impl Call {
         }
     }
 
-    /// The answer about a request or run that was stopped.
+    /// Returns the answer about a request or run that was stopped.
     fn stopped(&self, route: &Route, denial: &Denial) -> Opened<Events> {
         let is_agentic = self.op == Op::Events && self.query.get("request_id").is_some();
         let form = if is_agentic {

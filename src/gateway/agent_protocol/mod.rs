@@ -37,7 +37,7 @@ enum Op {
 }
 
 impl Op {
-    /// The operation of a request, and the request or run that its path names.
+    /// Returns the operation of a request, and the request or run that its path names.
     fn of(method: &Method, rest: &str) -> Option<(Self, Option<String>)> {
         let path = rest.trim_matches('/');
         let segments: Vec<&str> = path.split('/').collect();

@@ -31,7 +31,7 @@ fn message(role: &str, id: Option<&str>, parts: Vec<Json>) -> Json {
     message
 }
 
-/// The step that a request is judged as: a message between agents.
+/// Returns the step that a request is judged as: a message between agents.
 pub(super) fn question(route: &Route, id: Option<&str>, body: Json) -> Question {
     let payload = object([
         ("jsonrpc", "2.0".into()),
@@ -46,12 +46,12 @@ pub(super) fn question(route: &Route, id: Option<&str>, body: Json) -> Question 
     }
 }
 
-/// The body that such a step carries.
+/// Returns the body that such a step carries.
 pub(super) fn carried_body(step: Json) -> Option<Json> {
     carried(step.at(&["payload", "params", "message", "parts"])?).pop()
 }
 
-/// The step that answers or events are judged as.
+/// Returns the step that answers or events are judged as.
 pub(super) fn answer_question(route: &Route, id: Option<&str>, answers: Vec<Json>) -> Question {
     let payload = object([
         ("jsonrpc", "2.0".into()),
@@ -65,7 +65,7 @@ pub(super) fn answer_question(route: &Route, id: Option<&str>, answers: Vec<Json
     }
 }
 
-/// The answers or events that such a step carries.
+/// Returns the answers or events that such a step carries.
 pub(super) fn carried_answers(step: Json) -> Option<Vec<Json>> {
     Some(carried(step.at(&["payload", "result", "parts"])?))
 }
@@ -80,7 +80,7 @@ pub(super) fn scope(id: Option<&str>) -> Option<String> {
     id.map(|id| format!("request/{id}"))
 }
 
-/// The request or run that a message belongs to.
+/// Returns the request or run that a message belongs to.
 pub(super) fn id_of(value: &Json) -> Option<String> {
     ["request_id", "run_id", "thread_id"]
         .iter()
@@ -91,12 +91,12 @@ pub(super) fn id_of(value: &Json) -> Option<String> {
         })
 }
 
-/// An answer that is none of the agent's. Its clients read `detail`.
+/// Makes an answer that is none of the agent's. Its clients read `detail`.
 pub(super) fn refusal(status: StatusCode, message: &str) -> Answer {
     Answer::json(status, json!({"detail": format!("[guardian] {message}")}).to_string())
 }
 
-/// A refusal.
+/// Makes a refusal.
 pub(super) fn denied(denial: &Denial) -> Answer {
     let mut body = denial.data();
     if let Some(members) = body.as_object_mut() {
@@ -128,7 +128,7 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The form of an event.
+    /// Returns the form of an event.
     pub(super) fn of(value: &Json) -> Self {
         match value {
             Json::Text(_) => Form::Text,

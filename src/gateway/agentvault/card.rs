@@ -196,7 +196,7 @@ pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
     Answer::json(status, serde_json::Value::Object(kept).to_string()).into_response()
 }
 
-/// The form of a request for a token, with nothing but the fields of one.
+/// Returns the form of a request for a token, with its defined fields alone.
 fn known_fields(body: &[u8]) -> String {
     const FIELDS: &[&str] = &["grant_type", "client_id", "client_secret", "scope"];
     let mut form = url::form_urlencoded::Serializer::new(String::new());

@@ -47,7 +47,7 @@ impl Call {
         }
     }
 
-    /// An answer in the form that its caller waits for.
+    /// Puts an answer into the form that its caller waits for.
     fn told(&self, answer: Answer) -> Opened<Events> {
         match self.op {
             Op::Subscribe => Opened::Last(as_events(&answer.late_body())),

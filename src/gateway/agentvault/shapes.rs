@@ -35,7 +35,7 @@ impl Op {
         }
     }
 
-    /// The AOS method of a request.
+    /// Returns the AOS method of a request.
     const fn of_request(self) -> &'static str {
         match self {
             Op::Send => "tasks/send",
@@ -46,7 +46,7 @@ impl Op {
         }
     }
 
-    /// The AOS method of an answer: one that may be modified.
+    /// Returns the AOS method of an answer: one that may be modified.
     const fn of_answer(self) -> &'static str {
         match self {
             Op::Cancel => "tasks/get",
@@ -62,7 +62,7 @@ impl Op {
     }
 }
 
-/// The step that a request is judged as.
+/// Returns the step that a request is judged as.
 pub(super) fn question(route: &Route, op: Op, request: &RpcRequest) -> Question {
     Question {
         method: op.of_request(),
@@ -71,7 +71,7 @@ pub(super) fn question(route: &Route, op: Op, request: &RpcRequest) -> Question 
     }
 }
 
-/// The parameters that such a step carries.
+/// Returns the parameters that such a step carries.
 pub(super) fn carried_params(op: Op, mut step: Json) -> Option<Json> {
     step.remove(op.place())?.remove("params")
 }
@@ -96,7 +96,7 @@ pub(super) fn scope(task: Option<&str>) -> Option<String> {
     task.map(|task| format!("task/{task}"))
 }
 
-/// A refusal of a request that expects a whole answer.
+/// Makes a refusal of a request that expects a whole answer.
 pub(super) fn denied(id: &Json, denial: &Denial) -> Answer {
     let error = rpc_error(id, DENIED, &denial.text(), Some(denial.data()));
     Answer::json(StatusCode::OK, error.write())
@@ -128,7 +128,7 @@ pub(super) fn error_event(code: &str, message: &str) -> Event {
     Event::named("error", json!({"error": code, "message": message}).to_string())
 }
 
-/// A task that was stopped, as every later view shows it.
+/// Returns a task that was stopped, as every later view shows it.
 pub(super) fn failed_task(task: &Json, denial: &Denial) -> Json {
     let now = jiff::Timestamp::now().to_string();
     let stamp = |name| task.str_of(name).unwrap_or(&now).to_owned();

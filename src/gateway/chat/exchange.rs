@@ -155,7 +155,7 @@ impl Call {
         Ok(())
     }
 
-    /// The request, for a model that is asked for a whole answer after its calls were denied.
+    /// Returns the request, for a model that is asked for a whole answer after its calls were denied.
     async fn to_ask_again(&self, route: &Route) -> Result<Arc<SentRequest>, Denial> {
         let mut request = self.body.clone();
         request.remove("stream");

@@ -40,12 +40,12 @@ impl ToldSoFar {
 }
 
 impl Api {
-    /// An error that is none of the model's. Clients do not send the request again.
+    /// Makes an error that is none of the model's. Clients do not send the request again.
     pub(super) fn error(self, status: StatusCode, message: &str) -> Answer {
         self.failed(status, &format!("[guardian] {message}"), None)
     }
 
-    /// A refused request.
+    /// Refuses a request.
     pub(super) fn denied(self, denial: &Denial) -> Answer {
         self.failed(StatusCode::FORBIDDEN, &denial.text(), Some(denial))
     }
@@ -62,7 +62,7 @@ impl Api {
         answer
     }
 
-    /// The data of an event that tells of an error.
+    /// Returns the data of an event that tells of an error.
     pub(super) fn error_data(self, message: &str) -> Json {
         self.error_body(message, None, StatusCode::BAD_GATEWAY)
     }
@@ -205,7 +205,7 @@ impl Api {
         stopped
     }
 
-    /// A block of these words, or an item.
+    /// Makes a block of these words, or an item.
     fn words(self, words: &str, structured: bool) -> Json {
         let block = match (self, structured) {
             (Api::Messages | Api::Completions, _) => return object([("type", "text".into()), ("text", words.into())]),
@@ -339,7 +339,7 @@ impl Api {
         next
     }
 
-    /// The results that the model is told of calls that were taken out of an answer which is stored where it is.
+    /// Returns the results that the model is told of calls that were taken out of an answer that is stored where it is.
     pub(super) fn results_of_stopped(self, answer: &Json, judged: &[(ChatItem, Fate)]) -> Vec<Json> {
         let stopped = judged.iter().filter_map(|(said, fate)| match (said, fate) {
             (ChatItem::Call(call), Fate::Denied(denial)) => {

@@ -171,7 +171,7 @@ impl Item {
     }
 }
 
-/// The words of a message.
+/// Returns the words of a message.
 fn words(item: &Json) -> impl Iterator<Item = (Option<&str>, Option<&str>)> {
     let parts = item.get("content").map_or(&[][..], Json::items);
     parts.iter().map(|part| (part.str_of("text"), part.str_of("refusal")))

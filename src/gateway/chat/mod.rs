@@ -66,7 +66,7 @@ const STORED: &str = "stored answers are not shown here: they hold calls that we
 const WEBSOCKET: &str = "websockets are not passed here: use HTTP";
 
 impl Op {
-    /// The operation of a request.
+    /// Returns the operation of a request.
     ///
     /// # Errors
     ///

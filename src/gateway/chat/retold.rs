@@ -33,7 +33,7 @@ impl Retold<'_> {
         }
     }
 
-    /// The number of an event of Responses.
+    /// Returns the number of an event of Responses.
     pub(super) fn number_of(event: &Json) -> Option<usize> {
         event.get("sequence_number")?.as_index()
     }
@@ -256,7 +256,7 @@ impl Numbered {
     }
 }
 
-/// An error as an event of Responses.
+/// Makes an error as an event of Responses.
 pub(super) fn error_event(body: &Json, number: usize) -> Json {
     let text = |name| body.at(&["error", name]).cloned().unwrap_or(Json::Null);
     object([

@@ -53,7 +53,7 @@ pub(super) struct Settled {
     pub(super) used: Json,
 }
 
-/// The name under which a stored answer or conversation is remembered.
+/// Returns the name under which a stored answer or conversation is remembered.
 pub(super) fn stored_name(caller: Digest, id: &str) -> Digest {
     beginning(&[&caller, b"stored", id.as_bytes()])
 }

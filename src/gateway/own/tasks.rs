@@ -76,7 +76,7 @@ pub(super) struct Task {
 type Owner = Option<[u8; 32]>;
 
 impl Task {
-    /// The bytes that it may come to.
+    /// Returns the bytes that it may come to.
     fn most_bytes(&self) -> usize {
         let progress = self.progress.borrow();
         let steps = if progress.asked { MAX_STEPS } else { progress.count };
@@ -325,7 +325,7 @@ impl Tasks {
         self.kept.get(&(received.caller, id.to_owned()))
     }
 
-    /// All tasks of this caller, the latest change first.
+    /// Returns all tasks of this caller, the latest change first.
     pub(super) fn all(&self, received: &Received) -> Vec<Task> {
         let mine = self.kept.iter().filter(|(key, _)| key.0 == received.caller);
         let mut tasks: Vec<(Timestamp, Task)> = mine.map(|(_, task)| (task.progress().at, task)).collect();
@@ -333,7 +333,7 @@ impl Tasks {
         tasks.into_iter().map(|(_, task)| task).collect()
     }
 
-    /// The tasks of a run, the first one first.
+    /// Returns the tasks of a run, the first one first.
     pub(super) fn of_run(&self, received: &Received, context: &str) -> Vec<Task> {
         let mut tasks = self.all(received);
         tasks.retain(|task| task.context == context);

@@ -29,7 +29,7 @@ impl Judged {
     }
 }
 
-/// The strictest decision, with what led to it.
+/// Returns the strictest decision, with what led to it.
 pub(super) fn verdict(judged: &[Judged]) -> Value {
     let strictest = judged.iter().max_by_key(|one| one.rank()).map(|one| &one.verdict);
     let mut codes: Vec<&str> = judged
@@ -51,7 +51,7 @@ pub(super) fn verdict(judged: &[Judged]) -> Value {
     })
 }
 
-/// One line of a verdict.
+/// Returns one line of a verdict.
 pub(super) fn line(verdict: &Value) -> String {
     let text = |name: &str| verdict.get(name).and_then(Value::as_str).unwrap_or_default();
     format!("{}: {}", text("decision"), text("message"))

@@ -59,7 +59,7 @@ pub enum AnswerError {
 }
 
 impl AnswerError {
-    /// The stable name in metrics and diagnostics.
+    /// Returns the stable name in metrics and diagnostics.
     pub const fn code(self) -> &'static str {
         match self {
             AnswerError::TooLong => "answer_too_long",

@@ -45,7 +45,7 @@ pub(super) fn after_thoughts<'a>(reply: &'a str, canary: &str) -> Result<&'a str
     Ok(rest)
 }
 
-/// The mark that ends the thoughts with which a reply begins, in small letters.
+/// Returns the mark that ends the thoughts with which a reply begins, in small letters.
 fn end_of_opening(reply: &str) -> Option<String> {
     let head = head(reply, 64).to_ascii_lowercase();
     if let Some((_, end)) = THOUGHTS.iter().find(|(begin, _)| head.starts_with(begin)) {

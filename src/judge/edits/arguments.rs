@@ -39,7 +39,7 @@ impl Bounds<'_> {
         Ok(())
     }
 
-    /// One plain word; the policy's mask where a field of a message to another agent is all value.
+    /// Returns one plain word; the policy's mask if a field of a message to another agent is all value.
     fn word_or_mask(&self, content: &Content, finding: &Finding, text: &str) -> String {
         if content.origin != Origin::ToolArguments
             && self.step.kind == Kind::A2aRequest
@@ -51,7 +51,7 @@ impl Bounds<'_> {
         }
     }
 
-    /// The finding that names these bytes of a content as data.
+    /// Returns the finding that names these bytes of a content as data.
     pub(super) fn data_at(&self, content: &Content, masked: &Range<usize>) -> Option<&Finding> {
         self.findings.iter().find(|finding| {
             finding.content == Some(content.id)

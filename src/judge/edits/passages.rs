@@ -86,7 +86,7 @@ impl<'t> Passages<'t> {
         Some(begin + lead..begin + lead + found.trim().len()).filter(|passage| !passage.is_empty())
     }
 
-    /// The text or, in JSON, the string that holds these bytes.
+    /// Returns the text or, in JSON, the string that holds these bytes.
     fn within(&self, span: &Range<usize>) -> Option<Range<usize>> {
         match &self.strings {
             None => Some(0..self.text.len()),
@@ -150,7 +150,7 @@ fn reach_past_digits(chars: impl Iterator<Item = char>, stops: impl Fn(char) -> 
     reached
 }
 
-/// HTML comments, from `<!--` to `-->`.
+/// Finds HTML comments, from `<!--` to `-->`.
 fn comments(text: &str) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -166,7 +166,7 @@ fn comments(text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// The insides of the strings of a JSON object or array that are no names of members; `None` for any other text.
+/// Finds the insides of the strings of a JSON object or array that are no names of members; `None` for any other text.
 fn json_strings(text: &str) -> Option<Vec<Range<usize>>> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
@@ -197,7 +197,8 @@ fn json_strings(text: &str) -> Option<Vec<Range<usize>>> {
     Some(strings)
 }
 
-/// The ends of sentences and of lines; a line that goes on in the next one does not end. In JSON, `\n` ends a line.
+/// Finds the ends of sentences and of lines; a line that goes on in the next one does not end. In JSON, `
+/// ` ends a line.
 fn sentence_ends(text: &str, json: bool) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut chars = text.char_indices().peekable();

@@ -70,7 +70,7 @@ impl Carrier {
         }
     }
 
-    /// The printable ASCII letter that a character carries.
+    /// Returns the printable ASCII letter that a character carries.
     pub(super) fn letter(self, c: char) -> Option<char> {
         let letter = u8::try_from(u32::from(c).checked_sub(self.base())?).ok()?;
         (0x20..=0x7e).contains(&letter).then_some(char::from(letter))

@@ -140,7 +140,7 @@ fn each_line(file: &File, line: &mut impl FnMut(Line)) -> io::Result<bool> {
     }
 }
 
-/// Another file beside the journal.
+/// Returns another file beside the journal.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".");
@@ -148,7 +148,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A file to add to, readable by its owner alone.
+/// Opens a file to add to, readable by its owner alone.
 fn appending(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);

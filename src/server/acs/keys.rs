@@ -45,7 +45,7 @@ impl SessionKey {
     }
 }
 
-/// The key of a session: HKDF-SHA256 without salt, the session's id as info, 32 bytes (10). One block is all that this takes.
+/// Derives the key of a session: HKDF-SHA256 without salt, the session's id as info, 32 bytes (10). One block is all that this takes.
 fn session_key(secret: &[u8], session: &str) -> hmac::Key {
     let extract = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &[0; 32]), secret);
     let mut info = session.as_bytes().to_vec();

@@ -86,6 +86,8 @@ pub(super) struct Door {
 }
 
 impl Door {
+    /// Opens the door with its sessions, those of the journal among them.
+    ///
     /// # Errors
     ///
     /// When the journal cannot be read or written.
@@ -201,7 +203,7 @@ async fn answered(shared: &Arc<Shared>, request: Request<Body>) -> Refused<Respo
     Ok(json(answers.pop().unwrap_or_default()))
 }
 
-/// A refusal, and the signed error that is the body of its response.
+/// Returns a refusal, and the signed error that is the body of its response.
 fn or_refused(
     answered: Result<Vec<u8>, Refusal>,
     id: RequestId,
@@ -404,7 +406,7 @@ async fn ask(
     .await
 }
 
-/// The answer to a step, as the next entry of its session's chain.
+/// Makes the answer to a step, as the next entry of its session's chain.
 fn chained(asked: &AcsRequest, carried: &Carried, decision_id: &str, mut result: serde_json::Value) -> Vec<u8> {
     let decision = result
         .get("decision")
@@ -430,7 +432,7 @@ fn chained(asked: &AcsRequest, carried: &Carried, decision_id: &str, mut result:
     sealed(response(Some(&asked.id), Ok(result)), asked.key.as_ref())
 }
 
-/// An error answer, counted.
+/// Makes an error answer, and counts it.
 fn error_body(id: Option<&RequestId>, error: &RpcError, key: Option<&SessionKey>) -> Vec<u8> {
     metrics::counter!(names::REFUSALS, "reason" => error.code.to_string()).increment(1);
     sealed(response(id, Err(error)), key)

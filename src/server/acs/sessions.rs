@@ -196,7 +196,7 @@ impl Sessions {
         locked(&self.sessions).get(&key).cloned()
     }
 
-    /// The session that a handshake begins, or goes on with.
+    /// Returns the session that a handshake begins, or goes on with.
     ///
     /// # Errors
     ///
@@ -385,7 +385,7 @@ pub(super) fn not_negotiated(method: &str) -> RpcError {
     )
 }
 
-/// A hash in lower-case hex.
+/// Writes a hash in lower-case hex.
 pub(super) fn hex(hash: [u8; 32]) -> String {
     blake3::Hash::from_bytes(hash).to_hex().to_string()
 }

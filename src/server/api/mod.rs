@@ -13,7 +13,7 @@ const TABLE: &str = include_str!("openapi.json");
 /// The document as it is served.
 static SERVED: LazyLock<Vec<u8>> = LazyLock::new(|| document().to_string().into_bytes());
 
-/// Every path, method, member and error, as OpenAPI 3.1 with an example of each request.
+/// Describes every path, method, member and error, as OpenAPI 3.1 with an example of each request.
 pub fn document() -> Value {
     // A test reads the table: it is JSON.
     let mut document: Value = serde_json::from_str(TABLE).unwrap_or_default();

@@ -259,7 +259,7 @@ impl SessionFacts {
         }
     }
 
-    /// The call that an answer belongs to: the one with the same id; without an id, the latest.
+    /// Returns the call that an answer belongs to: the one with the same id; without an id, the latest.
     fn call_of(&self, id: Option<&str>) -> Option<Arc<Called>> {
         let mut calls = self.calls.iter().rev();
         match id {

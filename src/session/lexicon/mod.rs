@@ -112,12 +112,12 @@ fn asking(phrases: &[String]) -> Result<AhoCorasick, DataFileError> {
         .map_err(|error| DataFileError::new("lexicon/phrases.toml", &error))
 }
 
-/// The search for signs.
+/// Returns the search for signs.
 pub(super) fn signs() -> Option<&'static SignSearch> {
     LEXICON.get().signs.as_ref()
 }
 
-/// Parts of names and single words.
+/// Returns parts of names and single words.
 pub(super) fn words() -> &'static Words {
     &LEXICON.get().words
 }
@@ -149,7 +149,7 @@ pub(super) fn agrees(word: &str) -> bool {
     LEXICON.get().phrases.agreeing.contains(word)
 }
 
-/// Phrases that agree.
+/// Returns the phrases that agree.
 pub(super) fn agreeing_phrases() -> &'static [String] {
     &LEXICON.get().phrases.agreeing_phrases
 }
@@ -174,7 +174,7 @@ fn class_in(lists: &BTreeMap<String, HashSet<String>>, word: &str) -> Option<Too
     ToolClass::ALL.iter().copied().find(has)
 }
 
-/// Verbs of other languages than English for what tools of a class do.
+/// Returns the verbs of other languages than English for the acts of a class of tools.
 pub(super) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
     let verbs = LEXICON.get().phrases.verbs.get(class.as_str());
     verbs.into_iter().flatten().map(String::as_str)

@@ -113,7 +113,7 @@ impl SignSearch {
         })
     }
 
-    /// The signs of a text of small letters; `fits` may want more of a word than that it stands at a place.
+    /// Finds the signs of a text of small letters; `fits` may want more of a word than that it stands at a place.
     pub(in crate::session) fn signs_of(&self, lower: &str, fits: impl Fn(Sign, Range<usize>) -> bool) -> Signs {
         let mut signs = Signs::default();
         let others = Some(&self.others).filter(|_| !lower.is_ascii());
@@ -143,7 +143,7 @@ impl Word {
     }
 }
 
-/// Scripts in which words are not set apart, or take their article in front.
+/// Returns `true` for scripts in which words are not set apart, or take their article in front.
 fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{0590}'..='\u{06FF}' | '\u{0E00}'..='\u{0E7F}' | '\u{3040}'..='\u{30FF}' | '\u{3400}'..='\u{9FFF}' | '\u{AC00}'..='\u{D7AF}')
 }

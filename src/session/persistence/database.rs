@@ -178,14 +178,14 @@ impl Database {
         transaction.commit()
     }
 
-    /// Bytes of a table.
+    /// Returns the bytes of a table.
     pub(super) fn bytes(&self, table: Table) -> rusqlite::Result<u64> {
         let text = format!("SELECT COALESCE(SUM(bytes), 0) FROM {}", table.name());
         let sum: i64 = self.connection.prepare_cached(&text)?.query_row([], |row| row.get(0))?;
         Ok(u64::try_from(sum).unwrap_or_default())
     }
 
-    /// The organisations that hold more than so many bytes of a table, and what they hold.
+    /// Returns the organisations that hold more than so many bytes of a table, and their bytes.
     pub(super) fn owners_over(&self, table: Table, most: u64) -> rusqlite::Result<Vec<([u8; 16], u64)>> {
         let name = table.name();
         let text = format!("SELECT owner, SUM(bytes) AS held FROM {name} GROUP BY owner HAVING held > ?1");
@@ -241,7 +241,7 @@ impl Database {
     }
 }
 
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 fn now() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)

@@ -121,7 +121,7 @@ impl Writer {
         self.shared.came.notify_one();
     }
 
-    /// A session that is not written yet.
+    /// Returns a session that is not written yet.
     pub(super) fn waiting_session(&self, key: &SessionKey) -> Option<Arc<SessionSnapshot>> {
         let waiting = self.shared.lock();
         let under_way = || {
@@ -134,7 +134,7 @@ impl Writer {
         waiting.sessions.get(key).or_else(under_way).cloned()
     }
 
-    /// An agent of which not everything is written yet.
+    /// Returns an agent of which not everything is written yet.
     pub(super) fn waiting_agent(&self, key: &AgentKey) -> Option<Arc<AgentPast>> {
         let waiting = self.shared.lock();
         let under_way = || {
@@ -323,7 +323,7 @@ impl Work {
             .expire(Table::Agents, self.bounds.time_to_live.saturating_mul(AGENTS_LIVE))
     }
 
-    /// Does a piece of work, and logs, not too often, that it failed.
+    /// Does a piece of work, and logs, not too often, if it fails.
     fn told(&mut self, work: impl FnOnce(&mut Self) -> rusqlite::Result<()>) {
         if let Err(error) = work(self) {
             metrics::counter!(names::SESSIONS_UNKEPT).increment(1);
@@ -332,7 +332,7 @@ impl Work {
     }
 }
 
-/// A value as it is written: named fields, so that another version does not misread it.
+/// Encodes a value as it is written: with named fields, so that another version does not misread it.
 fn encoded<T: serde::Serialize>(value: &T) -> Option<Vec<u8>> {
     rmp_serde::to_vec_named(value)
         .inspect_err(|error| tracing::error!(%error, "a session cannot be written down"))

@@ -78,8 +78,8 @@ fn orders_goods(context: &RuleContext<'_>) -> bool {
     !context.classified.reads && names_one_of(context.tool(), &words().ordering)
 }
 
-/// A payment, a grant, a deletion whose object first stood in a text that claims consent for it, or wants it done quietly. A
-/// bare “yes” that came since the text was read is the user's own consent.
+/// Finds a payment, a grant, a deletion whose object first stood in a text that claims consent for it, or wants it done quietly. A bare “yes” that
+/// came since the text was read is the user's own consent.
 fn claimed(context: &RuleContext<'_>) -> Option<Finding> {
     let grave = [ToolClass::Pays, ToolClass::Destroys, ToolClass::ChangesPermissions];
     let stays = stands(context);
@@ -157,7 +157,7 @@ fn names_file(approved: &str, path: &str) -> bool {
 /// A difference from what was approved: the text, its place, its length, and its name in an explanation.
 type Other = (Option<ContentId>, Pointer, usize, String);
 
-/// An amount that stands neither in what was approved nor in anything that the user said, where what was approved names one.
+/// Finds an amount that stands neither in what was approved nor in anything that the user said, if what was approved names one.
 fn other_amount(context: &RuleContext<'_>, approved: &str) -> Option<Other> {
     let known = amounts(approved);
     if !context.acts() || known.is_empty() {
@@ -193,7 +193,7 @@ fn other_amount(context: &RuleContext<'_>, approved: &str) -> Option<Other> {
     ))
 }
 
-/// Amounts in hundredths, read both ways: `1.240,00` and `1,240.00`.
+/// Reads amounts in hundredths, both ways: `1.240,00` and `1,240.00`.
 fn amounts(text: &str) -> Vec<u64> {
     const MAX: usize = 64;
     let mut found = Vec::new();
@@ -222,7 +222,7 @@ fn amounts(text: &str) -> Vec<u64> {
     found
 }
 
-/// A folder, where one thing in it was approved.
+/// Finds a folder, if one thing in it was approved.
 fn wider_path(context: &RuleContext<'_>, approved: &str) -> Option<Other> {
     let paths: Vec<&str> = approved
         .split(|c: char| c.is_whitespace() || matches!(c, '"' | '\'' | '`' | '(' | ')' | ',' | ';'))

@@ -81,7 +81,7 @@ fn is_option(content: &&Content) -> bool {
         )
 }
 
-/// A statement of a document store or a search index that deletes whatever there is.
+/// Finds a statement of a document store or a search index that deletes everything.
 fn deletes_all(context: &RuleContext<'_>) -> Option<Finding> {
     let texts = || {
         context
@@ -109,7 +109,7 @@ fn deletes_all(context: &RuleContext<'_>) -> Option<Finding> {
     )
 }
 
-/// A statement that changes data, of an agent whose instructions say that it only reads.
+/// Finds a statement that changes data, of an agent whose instructions say that it only reads.
 fn writes_where_only_reading(context: &RuleContext<'_>) -> Option<Finding> {
     let instructions = context
         .step
@@ -145,7 +145,7 @@ fn writes_where_only_reading(context: &RuleContext<'_>) -> Option<Finding> {
     )
 }
 
-/// Data that runs, or fetches, when a lenient reader takes it in; not where a text tells of attacks.
+/// Finds data that runs, or fetches, when a lenient reader takes it in; not if a text tells of attacks.
 fn runs_when_read(context: &RuleContext<'_>) -> Option<Finding> {
     let content = context.step.contents.iter().find(|content| {
         let text = content.text.as_str();

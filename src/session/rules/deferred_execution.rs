@@ -105,8 +105,7 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Harm in what runs later; certain where it reaches for a place that a text without authority named, weak where the user named all
-/// its places.
+/// Finds harm in what runs later; certain if it reaches for a place that a text without authority named, weak if the user named all its places.
 fn runs_later(context: &RuleContext<'_>, content: &Content, path: &str, seen: &Finding) -> Option<Finding> {
     let taint = context.facts().taint();
     let strange = context

@@ -43,8 +43,8 @@ pub(super) fn screen(context: &RuleContext<'_>) -> Vec<Finding> {
     found
 }
 
-/// A definition that differs from the first one. An agent repeats its definitions with every step: of those, only the one of
-/// the called tool counts. From one session to the next, tools are honestly improved.
+/// Finds a definition that differs from the first one. An agent repeats its definitions with every step: of those, only the one of the called tool
+/// counts. From one session to the next, tools are honestly improved.
 fn changed(context: &RuleContext<'_>, tool: &Tool, seen: &ToolSeen) -> Option<Finding> {
     let called = context.step.tool_call.as_ref().is_some_and(|call| call.tool == tool.id);
     if seen.by == OfferedBy::Agent && !called {

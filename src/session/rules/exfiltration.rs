@@ -89,7 +89,7 @@ impl<'a> Source<'a> {
         self.small.get_or_init(small).iter().any(|text| text.contains(host))
     }
 
-    /// The words of its parts.
+    /// Returns the words of its parts.
     fn runs(&self) -> &[Vec<RunWord>] {
         self.runs.get_or_init(|| self.texts().map(run_of).collect())
     }

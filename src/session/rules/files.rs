@@ -19,7 +19,7 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// The file that a command runs, if it was written in this session.
+/// Returns the file that a command runs, if it was written in this session.
 fn run<'a>(context: &'a RuleContext<'_>, content: &Content) -> Option<&'a Written> {
     let trail = context.facts();
     trail.files().next()?;

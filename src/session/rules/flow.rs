@@ -165,7 +165,7 @@ pub(super) fn carries_words(tool: &str) -> bool {
         || (names_one_of(tool, &lists.open_places) && names_one_of(tool, &lists.searching))
 }
 
-/// Untrusted reading, then private reading, then sending out.
+/// Finds untrusted reading, then private reading, then sending out.
 fn after_private(context: &RuleContext<'_>) -> Option<Finding> {
     if !context.sends_out() || context.user_asked_to_send() {
         return None;

@@ -223,7 +223,7 @@ fn matched<'a>(
     }
 }
 
-/// The short arguments of a call that are not the user's words.
+/// Returns the short arguments of a call that are not the user's words.
 fn phrases<'a>(context: &'a RuleContext<'_>) -> Vec<Phrase<'a>> {
     let taint = context.facts().taint();
     let short = context
@@ -307,7 +307,7 @@ fn tell(rule: RuleId, context: &RuleContext<'_>, matched: &Match<'_>) -> Option<
     finding(rule, context, site)
 }
 
-/// An instruction that is to be remembered.
+/// Finds an instruction that is to be remembered.
 fn memory(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     let taint = context.facts().taint();
     let echo = context.echoes.iter().find(|echo| {
@@ -341,7 +341,7 @@ fn memory(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     }
 }
 
-/// A finding about something that was read before.
+/// Makes a finding about something that was read before.
 pub(super) fn of_echo(rule: RuleId, context: &RuleContext<'_>, echo: &TaintHit) -> Option<Finding> {
     let (what, place) = (context.name_of(echo), echo.first.describe());
     finding(rule, context, FindingSite::of_echo(echo, &what, &place))

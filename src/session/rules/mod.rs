@@ -64,7 +64,7 @@ pub trait TextScreener {
     fn becomes_of(&self, path: &str) -> Option<FileUse>;
 }
 
-/// Every rule over a session.
+/// Returns every rule over a session.
 pub fn catalogue() -> impl Iterator<Item = &'static Rule> + Clone {
     rule_table::all().iter().map(|known| &known.rule)
 }
@@ -103,12 +103,12 @@ struct FindingSite<'a> {
 }
 
 impl<'a> FindingSite<'a> {
-    /// The site of a content as a whole.
+    /// Makes the site of a content as a whole.
     fn of(content: &Content, what: &'a str, place: &'a str) -> Self {
         Self::of_any(Some(content), what, place)
     }
 
-    /// The site of a content as a whole, or of the step.
+    /// Makes the site of a content as a whole, or of the step.
     fn of_any(content: Option<&Content>, what: &'a str, place: &'a str) -> Self {
         Self {
             content: content.map(|content| content.id),
@@ -119,7 +119,7 @@ impl<'a> FindingSite<'a> {
         }
     }
 
-    /// The site of something that was read before.
+    /// Makes the site of something that was read before.
     fn of_echo(echo: &TaintHit, what: &'a str, place: &'a str) -> Self {
         Self {
             content: echo.content,
@@ -130,13 +130,13 @@ impl<'a> FindingSite<'a> {
         }
     }
 
-    /// The same at a part of the content.
+    /// Returns the same site at a part of the content.
     fn at(self, span: Range<usize>) -> Self {
         Self { span, ..self }
     }
 }
 
-/// A finding of a rule.
+/// Makes a finding of a rule.
 fn finding(rule: RuleId, context: &RuleContext<'_>, site: FindingSite<'_>) -> Option<Finding> {
     let known = rule_table::rule(rule)?;
     let explanation = known

@@ -18,7 +18,7 @@ pub(super) fn screen(context: &RuleContext<'_>) -> impl Iterator<Item = Finding>
         .take(MAX)
 }
 
-/// The gravest order of a text.
+/// Finds the gravest order of a text.
 fn order(context: &RuleContext<'_>, content: &Content) -> Option<Finding> {
     let mut worst = None;
     for passage in orders::passages(&content.text) {

@@ -87,7 +87,7 @@ impl<'a> RuleContext<'a> {
         self.past.facts()
     }
 
-    /// The tool's name, or what stands for one.
+    /// Returns the tool's name, or what stands for one.
     pub(super) fn tool(&self) -> &str {
         match (&self.step.tool_call, self.step.kind) {
             (Some(call), _) => &call.tool,
@@ -96,7 +96,7 @@ impl<'a> RuleContext<'a> {
         }
     }
 
-    /// The content that names the called tool.
+    /// Returns the content that names the called tool.
     pub(super) fn tool_content(&self) -> Option<&'a Content> {
         let call = self.step.tool_call.as_ref()?;
         self.step.content(call.content?)
@@ -123,7 +123,7 @@ impl<'a> RuleContext<'a> {
             || (self.calls() && self.classified.set.is_empty() && !self.classified.reads)
     }
 
-    /// The arguments that are texts.
+    /// Returns the arguments that are texts.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &'a Content> {
         let step = self.step;
         step.contents.iter().filter(|content| {
@@ -162,7 +162,7 @@ impl<'a> RuleContext<'a> {
         })
     }
 
-    /// The name of the argument in which an echo stands, for an explanation.
+    /// Returns the name of the argument in which an echo stands, for an explanation.
     pub(super) fn name_of(&self, echo: &TaintHit) -> String {
         let what = match echo.kind {
             TaintKind::Value(kind) => kind.describe(),

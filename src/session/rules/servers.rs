@@ -51,7 +51,7 @@ fn method(step: &Step) -> &str {
     fact.map_or("", |fact| fact.text.as_str())
 }
 
-/// The texts of a server, small.
+/// Returns the texts of a server, small.
 fn texts<'a>(context: &RuleContext<'a>, origin: Origin) -> impl Iterator<Item = (&'a Content, String)> {
     let contents = context.step.contents.iter().take(MAX_CONTENTS);
     contents.filter(move |content| content.origin == origin).map(|content| {
@@ -66,7 +66,7 @@ fn tell(rule: RuleId, context: &RuleContext<'_>, content: &Content, what: &str) 
     finding(rule, context, FindingSite::of(content, what, method(context.step)))
 }
 
-/// A form that asks the user for a password, a code, a card: the protocol forbids it.
+/// Finds a form that asks the user for a password, a code, a card: the protocol forbids it.
 fn form(context: &RuleContext<'_>) -> Option<Finding> {
     let (content, _) = texts(context, Origin::ToolOutput).find(|(content, text)| {
         let pointer = content.pointer.as_str();
@@ -77,7 +77,7 @@ fn form(context: &RuleContext<'_>) -> Option<Finding> {
     tell(RuleId::FormWantsSecret, context, content, "the form")
 }
 
-/// Another agent that asks for credentials, for what its caller was told, or for its files.
+/// Finds another agent that asks for credentials, for what its caller was told, or for its files.
 fn demand(context: &RuleContext<'_>) -> Option<Finding> {
     let (content, _) = texts(context, Origin::RemoteAgent).find(|(_, text)| {
         let demands = |sentence: &str| {
@@ -93,7 +93,7 @@ fn demand(context: &RuleContext<'_>) -> Option<Finding> {
     Some(told)
 }
 
-/// A completion that asks the model for what was said to it or by other servers.
+/// Finds a completion that asks the model for what was said to it or by other servers.
 fn completion(context: &RuleContext<'_>) -> Option<Finding> {
     let everywhere = context
         .step
@@ -110,7 +110,7 @@ fn completion(context: &RuleContext<'_>) -> Option<Finding> {
     Some(told)
 }
 
-/// A link to, or the reading of, a file that belongs to its owner alone.
+/// Finds a link to, or the reading of, a file that belongs to its owner alone.
 fn private_file(context: &RuleContext<'_>) -> Option<Finding> {
     let contents = context.step.contents.iter().take(MAX_CONTENTS);
     let content = contents
@@ -134,7 +134,7 @@ fn fills_itself_in(context: &RuleContext<'_>, content: &Content) -> bool {
     })
 }
 
-/// An argument that is filled in as a definition wanted it that asked for more than the tool needs.
+/// Finds an argument that is filled in as wanted by a definition that asked for more than the tool needs.
 fn feeds(context: &RuleContext<'_>) -> Option<Finding> {
     let orders = context.facts().instructions();
     let orders: Vec<&str> = orders

@@ -54,7 +54,7 @@ fn is_secret(finding: &Finding) -> bool {
         && !finding.rule.starts_with("secret.labelled_")
 }
 
-/// Texts that come in, or go out in a call.
+/// Returns `true` for texts that come in, or go out in a call.
 fn carries(context: &RuleContext<'_>, content: &Content) -> bool {
     let origin = match context.step.kind {
         Kind::ToolResult | Kind::McpResponse => Origin::ToolOutput,
@@ -64,8 +64,7 @@ fn carries(context: &RuleContext<'_>, content: &Content) -> bool {
     content.origin == origin && content.place == Place::Body && content.form == Form::Text
 }
 
-/// The end of one text and the beginning of another, if a word goes over the seam that can be a credential; and where the
-/// seam is.
+/// Joins the end of one text and the beginning of another, if a word goes over the seam that can be a credential; returns the place of the seam, too.
 fn joined(end: &str, text: &str) -> Option<(String, usize)> {
     let (end, text) = (end.trim_end(), text.trim_start());
     let is_part = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '/' | '=' | '.');
@@ -81,7 +80,7 @@ fn joined(end: &str, text: &str) -> Option<(String, usize)> {
     Some((format!("{tail}{}", head(text, REACH)), tail.len()))
 }
 
-/// A word of a language, as sentences and commands begin with: letters alone, no capital but the first.
+/// Returns `true` for a word of a language, as sentences and commands begin with: letters alone, no capital but the first.
 fn is_plain_word(word: &str) -> bool {
     let mut chars = word.chars();
     chars.next().is_some_and(char::is_alphabetic)

@@ -88,7 +88,7 @@ struct Names {
 }
 
 impl SharedSessions {
-    /// Sessions on the server behind this link.
+    /// Keeps sessions on the server behind this link.
     pub fn new(settings: Settings, link: Link) -> Self {
         let weight = |bytes: usize| u32::try_from(bytes + ENTRY).unwrap_or(u32::MAX);
         let shared = Arc::new(Shared {
@@ -159,7 +159,7 @@ impl Shared {
         self.link.run_again(&call).await
     }
 
-    /// Reads, once every update has ended that had begun when it was first looked.
+    /// Reads, once every update has ended that had begun at the first look.
     async fn settled(&self, names: &Names, session: &SessionKey, agent: Option<&AgentKey>) -> Result<Read, Away> {
         let mut read = self.read(names, session, agent).await?;
         let earlier: HashSet<String> = read.6.drain(..).collect();
@@ -224,7 +224,7 @@ impl Shared {
         }
     }
 
-    /// A value that was read; `None` where it is empty, or not understood.
+    /// Decodes a value that was read; `None` if it is empty, or not understood.
     async fn decoded<T: DeserializeOwned + Send + 'static>(&self, name: &str, value: Vec<u8>) -> Option<T> {
         if value.is_empty() {
             return None;

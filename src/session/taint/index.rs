@@ -190,7 +190,7 @@ impl TaintIndex {
         }
     }
 
-    /// The words that are the user's.
+    /// Returns the words that are the user's.
     fn trusted(&self) -> (&Keys, &Keys) {
         if self.user_words.is_empty() {
             (&self.own_words, &self.own_stems)
@@ -199,7 +199,7 @@ impl TaintIndex {
         }
     }
 
-    /// About how many bytes it takes.
+    /// Returns about how many bytes it takes.
     pub fn bytes(&self) -> usize {
         let keys = self.user_values.len()
             + self.user_words.len()

@@ -13,7 +13,7 @@ const FIRST_WORDS: usize = 6;
 /// Values of a long text that are told of.
 const MAX_PLACES: usize = 64;
 
-/// The values of a text to which something can be sent.
+/// Returns the values of a text to which something can be sent.
 pub(in crate::session) fn places_of(text: &str) -> Vec<Range<usize>> {
     let normal = Normalized::of(text);
     let values = all_values(normal.text(), &decoded(normal.text())).into_iter();

@@ -6,7 +6,7 @@ use super::values::{self, Value, ValueKind};
 use crate::text::views::{Normalized, ViewText, decoded};
 use crate::text::words;
 
-/// The values of a text that point at something, each with its kind and its fingerprint.
+/// Returns the values of a text that point at something, each with its kind and its fingerprint.
 pub(in crate::session) fn values_of(text: &str) -> Vec<(ValueKind, u64)> {
     let normal = Normalized::of(text);
     all_values(normal.text(), &decoded(normal.text()))
@@ -15,7 +15,7 @@ pub(in crate::session) fn values_of(text: &str) -> Vec<(ValueKind, u64)> {
         .collect()
 }
 
-/// Fingerprints of the values of a text that can be acted upon: not of bare numbers and program names.
+/// Returns fingerprints of the values of a text that can be acted upon: not of bare numbers and program names.
 pub(in crate::session) fn keys_of(text: &str) -> Vec<u64> {
     let telling = |kind: ValueKind| match kind {
         ValueKind::Email
@@ -33,7 +33,7 @@ pub(in crate::session) fn keys_of(text: &str) -> Vec<u64> {
     values.filter(|(kind, _)| telling(*kind)).map(|(_, key)| key).collect()
 }
 
-/// Fingerprints of the words of a text that say what it is about.
+/// Returns fingerprints of the words of a text that say what it is about.
 pub(in crate::session) fn words_of(text: &str) -> Vec<u64> {
     let plain = words::plain(text);
     let telling = plain
@@ -42,12 +42,12 @@ pub(in crate::session) fn words_of(text: &str) -> Vec<u64> {
     telling.map(words::word).collect()
 }
 
-/// The fingerprint of what a word, in small letters, has in common with its other forms.
+/// Returns the fingerprint of what a word, in small letters, has in common with its other forms.
 pub(in crate::session) fn stem(word: &str) -> u64 {
     words::word(words::stem(word))
 }
 
-/// The values of a normalised text, and those that stand only in what is encoded in it.
+/// Returns the values of a normalised text, and those that stand only in what is encoded in it.
 pub(super) fn all_values(text: &str, layers: &[ViewText<'_>]) -> Vec<Value> {
     let mut found = Vec::new();
     values::values(text, &mut found);
@@ -79,7 +79,7 @@ pub(in crate::session) struct RunWord {
     pub(in crate::session) number: bool,
 }
 
-/// The words of a text, in order.
+/// Returns the words of a text, in order.
 pub(in crate::session) fn run_of(text: &str) -> Vec<RunWord> {
     let normal = Normalized::of(text);
     let text = normal.text();

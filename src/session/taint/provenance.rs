@@ -27,12 +27,12 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Bytes that it takes in memory, roughly.
+    /// Returns the bytes that it takes in memory, roughly.
     pub(in crate::session) fn bytes(&self) -> usize {
         160 + self.tool.as_ref().map_or(0, String::len) + self.pointer.as_str().len()
     }
 
-    /// In a few words: "the output of `web.read`, step 3".
+    /// Describes it in a few words: "the output of `web.read`, step 3".
     pub fn describe(&self) -> String {
         let what = match (self.origin, &self.tool) {
             (Origin::ToolOutput, Some(tool)) => format!("the output of `{}`", short(tool)),
@@ -57,7 +57,7 @@ impl Provenance {
     }
 }
 
-/// A name without what does not belong into a sentence.
+/// Shortens a name, and takes out what does not belong into a sentence.
 pub(in crate::session) fn short(name: &str) -> String {
     name.chars().filter(|c| !c.is_control() && *c != '`').take(60).collect()
 }

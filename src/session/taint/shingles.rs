@@ -10,7 +10,7 @@ pub(super) const WORDS: usize = 5;
 /// Of so many shingles in a row one is remembered, the least: a passage of `WORDS + WINDOW - 1` words is always recognised.
 const WINDOW: usize = 6;
 
-/// The shingles of a text with the bytes that each covers.
+/// Returns the shingles of a text with the bytes that each covers.
 pub(in crate::session) fn shingles(text: &str) -> impl Iterator<Item = (Range<usize>, u64)> {
     const FACTOR: u64 = 0x0000_0100_0000_01b3;
     const OLDEST: u64 = FACTOR.wrapping_pow(WORDS as u32 - 1);
@@ -31,7 +31,7 @@ pub(in crate::session) fn shingles(text: &str) -> impl Iterator<Item = (Range<us
     })
 }
 
-/// The shingles that are remembered of a text: of each window the least.
+/// Returns the shingles that are remembered of a text: of each window the least.
 pub(super) fn chosen(text: &str) -> Vec<u64> {
     let all: Vec<u64> = shingles(text).map(|(_, hash)| hash).collect();
     let mut chosen: Vec<u64> = Vec::new();

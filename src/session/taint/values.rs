@@ -41,7 +41,7 @@ pub enum ValueKind {
 }
 
 impl ValueKind {
-    /// In a few words, for explanations.
+    /// Describes it in a few words, for explanations.
     pub const fn describe(self) -> &'static str {
         match self {
             ValueKind::Email => "e-mail address",
@@ -99,7 +99,7 @@ pub(super) struct Value {
 
 /// Longer tokens are data.
 const MAX_TOKEN: usize = 2048;
-/// The values of a text, in no particular order; one place can hold several (an address, and its host).
+/// Finds the values of a text, in no particular order; one place can hold several (an address, and its host).
 pub(super) fn values(text: &str, found: &mut Vec<Value>) {
     numbers::numbers(text, found);
     for token in tokens(text) {
@@ -107,7 +107,7 @@ pub(super) fn values(text: &str, found: &mut Vec<Value>) {
     }
 }
 
-/// The words between spaces, quotes and brackets, as byte ranges.
+/// Returns the words between spaces, quotes and brackets, as byte ranges.
 pub(in crate::session) fn tokens(text: &str) -> impl Iterator<Item = Range<usize>> {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -189,7 +189,7 @@ fn of_token(text: &str, token: Range<usize>, found: &mut Vec<Value>) {
     }
 }
 
-/// Small letters, perhaps a capital before them and a stop behind: most of a text, and never a value.
+/// Returns `true` for small letters, perhaps with a capital before them and a stop behind: most of a text, and never a value.
 fn is_plain_word(token: &str) -> bool {
     let bytes = token.as_bytes();
     let bytes = match bytes {
@@ -202,7 +202,7 @@ fn is_plain_word(token: &str) -> bool {
     }
 }
 
-/// A token, or the part of one behind `=` or `:`.
+/// Finds the values of a token, or of the part of one behind `=` or `:`.
 fn of_part(text: &str, range: Range<usize>, found: &mut Vec<Value>) {
     let untrimmed = text.get(range.clone()).unwrap_or_default();
     let part = untrimmed
@@ -265,7 +265,7 @@ fn of_part(text: &str, range: Range<usize>, found: &mut Vec<Value>) {
     }
 }
 
-/// An address with a scheme: the whole, its host, and what its path and query carry.
+/// Finds the values of an address with a scheme: the whole, its host, and those in its path and query.
 fn url(text: &str, range: Range<usize>, authority_at: usize, found: &mut Vec<Value>) {
     let whole = text.get(range.clone()).unwrap_or_default();
     let trimmed = whole.trim_end_matches(['.', ',', '!', '?', ':', '&', '/']);
@@ -305,7 +305,7 @@ fn pieces(text: &str, range: Range<usize>, found: &mut Vec<Value>) {
     }
 }
 
-/// The fingerprint of a value of a kind: small letters, no separators where they only make it readable.
+/// Returns the fingerprint of a value of a kind: small letters, no separators that only make it readable.
 fn key(kind: ValueKind, value: &str) -> u64 {
     let mut hasher = Hasher::new(kind.tag());
     let value = match kind {
@@ -337,7 +337,7 @@ fn key(kind: ValueKind, value: &str) -> u64 {
     hasher.finish()
 }
 
-/// The fingerprint of a tool's name, as it is known again where a text names the tool.
+/// Returns the fingerprint of a tool's name, by which it is recognised where a text names the tool.
 pub(super) fn name_key(name: &str) -> u64 {
     key(ValueKind::Name, Normalized::of(name).text())
 }

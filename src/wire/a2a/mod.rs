@@ -68,8 +68,8 @@ pub(super) fn read(
     Ok(draft)
 }
 
-/// The words that the observed agent sends are its own, whatever role A2A gives it; those that it receives are another's. So are words whose sender
-/// cannot be told.
+/// Returns the zone of a message: the observed agent's words are its own, whatever role A2A gives it; those that it receives are another's. So are
+/// words whose sender cannot be told.
 const fn zone(direction: Direction, nature: Nature, wrapping: Wrapping) -> Zone {
     let origin = match direction {
         Direction::Out => Origin::Agent,
@@ -189,7 +189,7 @@ fn remark_method(request: Checked<'_, '_>, message: NodeId, method: Method, inne
     }
 }
 
-/// The conversation that a message belongs to: its context, else its task.
+/// Returns the conversation that a message belongs to: its context, else its task.
 fn session_of(table: &Table<'_>, message: NodeId, wrapping: Wrapping) -> Option<SessionId> {
     let inside = |node: Option<NodeId>, name| node.and_then(|node| table.given(node, name));
     let root = Some(message);

@@ -27,7 +27,7 @@ impl Hello {
         self.versions.iter().any(|version| is_ours(version))
     }
 
-    /// The methods of the client that are judged here.
+    /// Returns the methods of the client that are judged here.
     pub(crate) fn judged(&self) -> Vec<String> {
         let known = self.methods.iter().filter(|name| hook::named(name).is_some());
         known.cloned().collect()
@@ -70,7 +70,7 @@ pub(crate) fn refused(code: i64, reason: &str, message: impl Into<String>, more:
     }
 }
 
-/// The answer to a `handshake/hello`; it stands in `result` by itself, and once more in `payload`, where early clients look.
+/// Makes the answer to a `handshake/hello`; it stands in `result` by itself, and once more in `payload`, where early clients look.
 pub(crate) fn server_hello(
     methods: &[String],
     timeout_ms: u64,
@@ -109,7 +109,7 @@ pub(crate) fn server_hello(
     hello
 }
 
-/// The answer to a `system/ping`.
+/// Makes the answer to a `system/ping`.
 pub(crate) fn ping(request_id: &str, echo: Option<&str>, now: &str) -> Value {
     let mut payload = json!({ "status": "ok", "server_timestamp": now });
     if let (Some(echo), Some(members)) = (echo, payload.as_object_mut()) {
@@ -155,7 +155,7 @@ pub(crate) struct Entry<'e> {
 }
 
 impl Entry<'_> {
-    /// The entry without the hashes that chain it (8.1).
+    /// Writes the entry without the hashes that chain it (8.1).
     pub(crate) fn json(&self) -> Value {
         json!({
             "entry_id": self.id,
@@ -168,7 +168,7 @@ impl Entry<'_> {
     }
 }
 
-/// The answer to a step, without chain and signature.
+/// Makes the answer to a step, without chain and signature.
 ///
 /// # Errors
 ///
@@ -307,7 +307,7 @@ fn edits(overrides: Map<String, Value>, redactions: Vec<(String, Value)>) -> Opt
     (!edits.is_empty()).then_some(Value::Object(edits))
 }
 
-/// A whole answer around a result or an error.
+/// Makes a whole answer around a result or an error.
 pub(crate) fn response(id: Option<&RequestId>, outcome: Result<Value, &RpcError>) -> Value {
     let id = match id {
         Some(RequestId::Text(text)) => json!(text),

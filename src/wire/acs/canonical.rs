@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use crate::wire::json::{self, Bounds, Kind, NodeId, Table};
 
-/// The canonical text of a node, without the member `left_out`; `None` where a number has no double.
+/// Returns the canonical text of a node, without the member `left_out`; `None` if a number has no double.
 pub(in crate::wire) fn canonical(table: &Table<'_>, node: NodeId, left_out: Option<NodeId>) -> Option<String> {
     let mut out = String::with_capacity(table.raw(node).len());
     write(table, node, left_out, &mut out)?;
     Some(out)
 }
 
-/// The canonical text of a value that was built here.
+/// Returns the canonical text of a value that was built here.
 pub(crate) fn canonical_json(value: &serde_json::Value) -> Option<String> {
     let text = value.to_string();
     let bounds = Bounds {

@@ -22,7 +22,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The name in settings and in the roles of a context.
+    /// Returns the name in settings and in the roles of a context.
     pub const fn as_str(self) -> &'static str {
         match self {
             Side::Client => "client",
@@ -30,7 +30,7 @@ impl Side {
         }
     }
 
-    /// The side of this name.
+    /// Returns the side of this name.
     pub fn from_name(name: &str) -> Option<Self> {
         [Side::Client, Side::Server]
             .into_iter()

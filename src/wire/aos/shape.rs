@@ -164,7 +164,7 @@ fn identity_member(zone: Zone, key: &str) -> Option<Zone> {
     }
 }
 
-/// `inputs` is a list, or one value with its name; any other object names its values itself.
+/// Returns the shape of `inputs`: a list, or one value with its name; any other object names its values itself.
 fn inputs_shape(member: Member<'_, '_>) -> AosShape {
     let is_map =
         member.table.kind(member.value) == Kind::Object && !super::call::is_named_value(member.table, member.value);
@@ -216,7 +216,7 @@ pub(in crate::wire) const fn context_zone() -> Zone {
     Zone::new(aos(AosShape::Context), Origin::Unknown, Place::Surroundings)
 }
 
-/// The zone of the side of `{from, to}` that is not the observed agent.
+/// Returns the zone of the side of `{from, to}` that is not the observed agent.
 pub(super) const fn remote_party_zone() -> Zone {
     Zone::new(aos(AosShape::Party), Origin::RemoteAgent, Place::Surroundings)
 }

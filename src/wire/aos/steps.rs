@@ -153,7 +153,7 @@ fn read_message(request: Checked<'_, '_>, params: NodeId, draft: &mut Draft) -> 
     }
 }
 
-/// Parts are an array of objects or strings; one string or one part alone is understood.
+/// Checks parts: an array of objects or strings; one string or one part alone is understood.
 fn check_parts(request: Checked<'_, '_>, content: NodeId, draft: &mut Draft) -> Result<(), RpcError> {
     let table = request.table;
     match table.kind(content) {
@@ -177,7 +177,7 @@ fn check_parts(request: Checked<'_, '_>, content: NodeId, draft: &mut Draft) -> 
     }
 }
 
-/// `result` beside `executionId`, or both nested in `toolCallResult`. A result may be its outputs alone.
+/// Reads `result` beside `executionId`, or both nested in `toolCallResult`. A result may be its outputs alone.
 fn read_outcome(request: Checked<'_, '_>, params: NodeId, draft: &mut Draft) -> Result<Kind, RpcError> {
     let nested = request.object(params, "toolCallResult", "an object (ToolCallResult)")?;
     let direct = request.table.given(params, "result");

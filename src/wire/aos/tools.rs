@@ -58,7 +58,7 @@ fn read_tool(request: Checked<'_, '_>, node: NodeId, remarks: &mut Vec<Remark>) 
     })
 }
 
-/// The id and the name of a tool; each stands in for the other.
+/// Returns the id and the name of a tool; each stands in for the other.
 fn declared_name(table: &Table<'_>, node: NodeId) -> Option<(String, String)> {
     let id = table.text_of(node, "id").map(Cow::into_owned);
     let name = table.text_of(node, "name").map(Cow::into_owned);
@@ -83,7 +83,7 @@ fn read_arguments(request: Checked<'_, '_>, list: NodeId) -> Result<Vec<Argument
     table.children(list).map(read).collect()
 }
 
-/// The arguments that a JSON Schema declares under `properties`; `None` where it declares none.
+/// Returns the arguments that a JSON Schema declares under `properties`; `None` if it declares none.
 pub(in crate::wire) fn schema_arguments(table: &Table<'_>, schema: NodeId) -> Option<Vec<ArgumentDefinition>> {
     let properties = table.given(schema, "properties")?;
     if table.kind(properties) != Kind::Object {

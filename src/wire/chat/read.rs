@@ -359,7 +359,7 @@ fn words(said: &mut Vec<ChatItem>, who: Speaker, part: Part) {
     }
 }
 
-/// The text of a block that is a text and nothing else.
+/// Returns the text of a block that is a text and nothing else.
 fn text_at(block: &Json, at: &Place) -> Option<Part> {
     if let Json::Text(_) = block {
         return Some(Part {
@@ -381,7 +381,7 @@ fn text_at(block: &Json, at: &Place) -> Option<Part> {
     })
 }
 
-/// The result that stands in this member of a message, item or block.
+/// Reads the result that stands in this member of a message, item or block.
 fn result(one: &Json, at: &Place, id: Option<&str>, name: &'static str, run_by: RunBy) -> ChatItem {
     let content_at = at.name(name);
     let content = one.get(name).unwrap_or(&Json::Null);
@@ -412,7 +412,7 @@ fn result(one: &Json, at: &Place, id: Option<&str>, name: &'static str, run_by: 
     })
 }
 
-/// The first of these members that is there, and its place.
+/// Returns the first of these members that is there, and its place.
 fn member<'v>(value: &'v Json, at: &Place, names: &[&'static str]) -> (&'v Json, Place) {
     let given = |name: &&str| value.get(name).filter(|given| **given != Json::Null);
     let found = names.iter().find_map(|name| Some((given(name)?, at.name(name))));
@@ -473,7 +473,7 @@ fn inline_file(text: &str) -> Option<(Option<&str>, &str)> {
     (kind.len() < 100 && !kind.contains(' ') && is_base64(bytes)).then_some((Some(kind), bytes))
 }
 
-/// The texts of a content, in any of the forms that the interfaces have.
+/// Returns the texts of a content, in any of the forms that the interfaces have.
 pub(crate) fn text_of(content: &Json) -> String {
     match content {
         Json::Text(text) => text.clone(),

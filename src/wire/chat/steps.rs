@@ -26,7 +26,7 @@ impl Agent<'_> {
         }
     }
 
-    /// The context of a step.
+    /// Returns the context of a step.
     fn context(&self) -> Json {
         let mut agent = object([
             ("id", self.name.into()),
@@ -87,7 +87,7 @@ fn part(part: &Part) -> Json {
     }
 }
 
-/// Arguments with their names.
+/// Returns arguments with their names.
 fn inputs(arguments: &Json) -> Box<dyn Iterator<Item = (&str, &Json)> + '_> {
     match arguments {
         Json::Object(members) => Box::new(members.iter().map(|(name, value)| (name.as_str(), value))),

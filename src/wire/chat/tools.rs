@@ -2,7 +2,7 @@
 
 use crate::wire::Json;
 
-/// Tools that the agent runs, as `context.agent.tools` takes them.
+/// Returns the tools that the agent runs, as `context.agent.tools` takes them.
 pub(super) fn run_by_agent(log: &Json) -> impl Iterator<Item = Json> {
     declared(log)
         .iter()
@@ -10,7 +10,7 @@ pub(super) fn run_by_agent(log: &Json) -> impl Iterator<Item = Json> {
         .filter_map(named_tool)
 }
 
-/// Tools that run where the model is: a name, and how it is declared. One that has a name beside its type stands under both.
+/// Returns the tools that run where the model is: a name, and the declaration. One that has a name beside its type stands under both.
 pub(super) fn hosted(log: &Json) -> Vec<(String, Json)> {
     let mut hosted = Vec::new();
     for tool in declared(log).iter().filter(|tool| is_hosted(tool)) {
@@ -47,7 +47,7 @@ fn is_hosted(tool: &Json) -> bool {
     }
 }
 
-/// A tool with its name, as `context.agent.tools` takes it.
+/// Returns a tool with its name, as `context.agent.tools` takes it.
 fn named_tool(tool: &Json) -> Option<Json> {
     let nested = ["function", "custom"]
         .into_iter()

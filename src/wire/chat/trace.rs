@@ -55,7 +55,7 @@ struct Head {
 }
 
 impl Traced {
-    /// The AOS request; without `id` where what was handed in has none.
+    /// Returns the AOS request; without `id` if what was handed in has none.
     pub(crate) fn request(&self) -> Json {
         let (head, said) = match &self.source {
             Source::Request(request) => return request.clone(),
@@ -72,7 +72,7 @@ impl Traced {
     }
 }
 
-/// The steps of what was handed in.
+/// Returns the steps of what was handed in.
 ///
 /// # Errors
 ///

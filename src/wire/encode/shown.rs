@@ -123,7 +123,7 @@ impl<'v> ShownCoverage<'v> {
     }
 }
 
-/// The listed contents, grouped by the views in which they were examined; a content and its key are one place.
+/// Returns the listed contents, grouped by the views in which they were examined; a content and its key are one place.
 fn examined(coverage: &Coverage) -> Vec<ShownExamined<'_>> {
     let mut groups: BTreeMap<ViewSet, Vec<&str>> = BTreeMap::new();
     for content in coverage.examined.iter().take(LISTED) {

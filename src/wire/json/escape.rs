@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-/// The value of a string token, given without its quotes.
+/// Returns the value of a string token, given without its quotes.
 ///
 /// The token has been checked by the parser; an escape that is none is left out.
 pub(super) fn unescape(raw: &str) -> Cow<'_, str> {
@@ -89,12 +89,12 @@ fn hex(digits: &str) -> Option<(u32, &str)> {
     Some((value, rest))
 }
 
-/// The string token, quotes included, of a text.
+/// Writes a text as a string token, quotes included.
 pub(in crate::wire) fn quote(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// The value of a string token, given with its quotes.
+/// Returns the value of a string token, given with its quotes.
 pub(in crate::wire) fn unquote(token: &str) -> Cow<'_, str> {
     let inner = token.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     unescape(inner.unwrap_or_default())

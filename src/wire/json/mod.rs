@@ -107,19 +107,19 @@ impl<'j> Table<'j> {
         self.node(id).kind
     }
 
-    /// The node's bytes in the document.
+    /// Returns the node's bytes in the document.
     pub(super) fn span(&self, id: NodeId) -> Range<usize> {
         let node = self.node(id);
         node.start as usize..node.end as usize
     }
 
-    /// The node as it is written.
+    /// Returns the node as it is written.
     pub(crate) fn raw(&self, id: NodeId) -> &'j str {
         let node = self.node(id);
         self.slice(node.start, node.end)
     }
 
-    /// The name of the member that this node is, unescaped.
+    /// Returns the name of the member that this node is, unescaped.
     pub(crate) fn key(&self, id: NodeId) -> Option<Cow<'j, str>> {
         let node = self.node(id);
         if !node.has_key() {
@@ -132,28 +132,28 @@ impl<'j> Table<'j> {
         })
     }
 
-    /// The value of a string node, unescaped.
+    /// Returns the value of a string node, unescaped.
     pub(crate) fn text(&self, id: NodeId) -> Option<Cow<'j, str>> {
         let node = self.node(id);
         (node.kind == Kind::String).then(|| escape::unescape(self.slice(node.start + 1, node.end.saturating_sub(1))))
     }
 
-    /// The node that holds this one.
+    /// Returns the node that holds this one.
     pub(super) fn parent(&self, id: NodeId) -> NodeId {
         NodeId(self.node(id).parent)
     }
 
-    /// The first node after this one and everything in it.
+    /// Returns the first node after this one and everything in it.
     pub(super) fn after(&self, id: NodeId) -> NodeId {
         NodeId(self.node(id).after)
     }
 
-    /// Every node below this one, in document order.
+    /// Returns every node below this one, in document order.
     pub(super) fn below(&self, id: NodeId) -> impl Iterator<Item = NodeId> + use<> {
         (id.0 + 1..self.node(id).after).map(NodeId)
     }
 
-    /// The direct children of an array or object, in document order.
+    /// Returns the direct children of an array or object, in document order.
     pub(crate) fn children(&self, id: NodeId) -> Children<'_, 'j> {
         Children {
             table: self,
@@ -162,7 +162,7 @@ impl<'j> Table<'j> {
         }
     }
 
-    /// The member of this name.
+    /// Returns the member of this name.
     pub(super) fn member(&self, id: NodeId, name: &str) -> Option<NodeId> {
         if self.kind(id) != Kind::Object {
             return None;
@@ -177,12 +177,12 @@ impl<'j> Table<'j> {
         })
     }
 
-    /// The member of this name, unless it is `null`.
+    /// Returns the member of this name, unless it is `null`.
     pub(super) fn given(&self, id: NodeId, name: &str) -> Option<NodeId> {
         self.member(id, name).filter(|node| self.kind(*node) != Kind::Null)
     }
 
-    /// The text of the string member of this name.
+    /// Returns the text of the string member of this name.
     pub(super) fn text_of(&self, id: NodeId, name: &str) -> Option<Cow<'j, str>> {
         self.member(id, name).and_then(|node| self.text(node))
     }
@@ -204,7 +204,7 @@ impl<'j> Table<'j> {
         self.member(id, name).map_or("nothing", |member| self.describe(member))
     }
 
-    /// The JSON Pointer of a node, counted from `root`.
+    /// Returns the JSON Pointer of a node, counted from `root`.
     pub(super) fn pointer(&self, root: NodeId, id: NodeId) -> String {
         let mut path = Vec::new();
         let mut at = id;

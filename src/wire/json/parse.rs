@@ -286,7 +286,7 @@ impl<'j> Reader<'j> {
         self.fault_at(kind, index)
     }
 
-    /// The byte at which the reader stands.
+    /// Returns the byte at which the reader stands.
     fn at(&self) -> usize {
         self.base + self.jiter.current_index()
     }
@@ -340,7 +340,7 @@ impl<'j> Reader<'j> {
     }
 }
 
-/// The span of a name that the tokenizer cut out of the text.
+/// Returns the span of a name that the tokenizer cut out of the text.
 fn key_span(text: &str, key: &[u8]) -> KeySpan {
     let start = key.as_ptr().addr().saturating_sub(text.as_ptr().addr());
     KeySpan {
@@ -350,7 +350,7 @@ fn key_span(text: &str, key: &[u8]) -> KeySpan {
     }
 }
 
-/// Indices and offsets are at most the body's length, which was checked.
+/// Converts an index or offset, which is at most the body's length; that was checked.
 fn as_u32(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }

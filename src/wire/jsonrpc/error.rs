@@ -184,7 +184,7 @@ impl fmt::Display for RpcError {
 
 impl std::error::Error for RpcError {}
 
-/// Received text, short and without control characters, so that an error can repeat it.
+/// Shortens received text and takes out control characters, so that an error can repeat it.
 fn repeatable(text: &str) -> String {
     let mut short: String = text
         .chars()

@@ -225,7 +225,7 @@ fn remark_method(
     }
 }
 
-/// The tools of a `tools/list` answer. One that has no name cannot be called and is left out.
+/// Reads the tools of a `tools/list` answer. One that has no name cannot be called and is left out.
 fn read_announced(table: &Table<'_>, message: NodeId) -> Vec<Tool> {
     let tools = table
         .given(message, "result")

@@ -78,7 +78,7 @@ impl Call {
         Shape::of(self.version, self.rpc.is_some())
     }
 
-    /// A result on the wire.
+    /// Writes a result as it goes on the wire.
     pub(super) fn text(&self, result: &Value) -> String {
         let Some(id) = &self.rpc else {
             return result.to_string();
@@ -88,7 +88,7 @@ impl Call {
         answer.write()
     }
 
-    /// An error.
+    /// Answers with an error.
     pub(super) fn refuse(&self, fault: &Fault) -> Response {
         self.refused(fault).into_response()
     }

@@ -26,7 +26,7 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// The code of JSON-RPC.
+    /// Returns the code of JSON-RPC.
     pub(super) const fn code(&self) -> i64 {
         match self {
             Fault::InvalidParams(_) => -32602,
@@ -41,7 +41,7 @@ impl Fault {
         }
     }
 
-    /// The reason by which clients of HTTP+JSON know it.
+    /// Returns the reason by which clients of HTTP+JSON know it.
     pub(super) const fn reason(&self) -> &'static str {
         match self {
             Fault::InvalidParams(_) => "INVALID_PARAMS",
@@ -56,7 +56,7 @@ impl Fault {
         }
     }
 
-    /// The status of HTTP+JSON.
+    /// Returns the status of HTTP+JSON.
     pub(super) const fn status(&self) -> (StatusCode, &'static str) {
         match self {
             Fault::InvalidParams(_) => (StatusCode::BAD_REQUEST, "INVALID_ARGUMENT"),

@@ -176,7 +176,7 @@ fn follow(received: Received, call: Call, task: Task) -> Response {
 const MAX_ON_A_PAGE: usize = 100;
 const ON_A_PAGE: usize = 50;
 
-/// A page of the caller's tasks, the latest change first.
+/// Returns a page of the caller's tasks, the latest change first.
 fn list(desk: &Desk, received: &Received, call: &Call) -> Result<Value, Fault> {
     let wrong = |what: &str| Fault::InvalidParams(what.to_owned());
     let asked = |name: &str| call.params.str_of(name).filter(|text| !text.is_empty());

@@ -29,7 +29,7 @@ impl Shape {
         }
     }
 
-    /// Everything that the parts of a message hand in.
+    /// Returns everything that the parts of a message hand in.
     pub(super) fn handed_in(self, message: &Json) -> Vec<Json> {
         let parts = match self {
             Shape::V0Rest => message.get("content").or_else(|| message.get("parts")),
@@ -43,7 +43,7 @@ impl Shape {
         parts.map_or(&[][..], Json::items).iter().filter_map(data_of).collect()
     }
 
-    /// The name of a task's state.
+    /// Returns the name of a task's state.
     pub(super) fn state(self, progress: &Progress) -> String {
         let name = match progress.phase {
             Phase::Waiting => "submitted",
@@ -70,7 +70,7 @@ impl Shape {
         json!({"artifactId": "verdict", "name": "verdict", "parts": self.parts(verdict)})
     }
 
-    /// A task as it stands.
+    /// Returns a task as it is.
     pub(super) fn whole(self, task: &Task) -> Value {
         let progress = task.progress();
         let artifacts = match &progress.phase {
@@ -87,7 +87,7 @@ impl Shape {
         whole
     }
 
-    /// A task as the answer to a message, and as the first event of a stream.
+    /// Returns a task as the answer to a message, and as the first event of a stream.
     pub(super) fn sent(self, task: &Task) -> Value {
         match self {
             Shape::V0 => self.whole(task),
@@ -146,7 +146,7 @@ impl Shape {
     }
 }
 
-/// One card for both revisions, at the same address.
+/// Returns one card for both revisions, at the same address.
 pub(super) fn card(route: &Route) -> Value {
     let (rpc, rest) = (route.here("/"), route.here(""));
     let skill = |id: &str, name: &str, description: &str| {

@@ -32,7 +32,7 @@ pub(super) fn answer(desk: &Desk, received: Received, id: Option<&str>, query: &
     json_answer(&Value::Array(later(events, since)))
 }
 
-/// Every event of a run.
+/// Returns every event of a run.
 pub(super) fn of_run(desk: &Desk, received: &Received, run: &str) -> Result<Response, Refused> {
     let tasks = desk.tasks.of_run(received, run);
     if tasks.is_empty() {
@@ -42,7 +42,7 @@ pub(super) fn of_run(desk: &Desk, received: &Received, run: &str) -> Result<Resp
     Ok(json_answer(&Value::Array(events)))
 }
 
-/// The events of a request with a later id than this one, as they happen.
+/// Streams the events of a request with a later id than this one, as they happen.
 pub(super) fn stream(received: Received, task: Task, since: usize) -> Response {
     stream_response(body::worked(SSE_HEARTBEAT, |out: Chunks| async move {
         // It counts among the exchanges under way as long as it is read.
@@ -68,7 +68,7 @@ pub(super) fn stream(received: Received, task: Task, since: usize) -> Response {
     }))
 }
 
-/// Every event of a task that has happened.
+/// Returns every event of a task that has happened.
 pub(super) fn happened(task: &Task) -> Vec<Value> {
     events_of(task, &task.progress())
 }

@@ -122,7 +122,7 @@ fn status(task: &Task) -> Value {
     })
 }
 
-/// The runs of this caller, the latest one first, under the name that its dialect has for their ids.
+/// Returns the runs of this caller, the latest one first, under the name that its dialect has for their ids.
 fn runs(desk: &Desk, received: &Received, name: &str) -> Value {
     let mut runs: Vec<(String, Vec<Task>)> = Vec::new();
     for task in desk.tasks.all(received) {

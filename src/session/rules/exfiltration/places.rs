@@ -15,7 +15,7 @@ pub(super) struct Destination<'t> {
     pub(super) carries: bool,
 }
 
-/// Addresses and hosts of a text, links of mail with copies first.
+/// Finds addresses and hosts of a text, links of mail with copies first.
 pub(super) fn places(text: &str) -> impl Iterator<Item = Destination<'_>> {
     let written = places_of(text).into_iter().filter_map(|span| {
         let written = text.get(span.clone())?;

@@ -15,7 +15,7 @@ use crate::text::words;
 const MAX_ECHOES: usize = 256;
 
 impl TaintIndex {
-    /// Everything of a step's body that was read before, in document order.
+    /// Returns everything of a step's body that was read before, in document order.
     pub fn look(&self, step: &Step) -> Vec<TaintHit> {
         let mut echoes = Vec::new();
         if self.places.is_empty() {
@@ -124,7 +124,7 @@ impl TaintIndex {
         }
     }
 
-    /// A passage of a text that was read before: two shingles at least.
+    /// Finds a passage of a text that was read before: two shingles at least.
     fn passage(&self, content: &Content, text: &str, encoded: Option<Range<usize>>) -> Option<TaintHit> {
         if self.shingles.is_empty() {
             return None;
@@ -205,7 +205,7 @@ fn may_go_out(step: &Step, content: &Content) -> bool {
     speaks(content) || unclear && content.place == Place::Body
 }
 
-/// Contents in which the agent passes something on.
+/// Returns `true` for contents in which the agent passes something on.
 fn speaks(content: &Content) -> bool {
     match content.origin {
         Origin::ToolArguments | Origin::Agent | Origin::Memory => content.place == Place::Body,

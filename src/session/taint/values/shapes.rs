@@ -29,7 +29,7 @@ pub(super) fn is_host(text: &str) -> bool {
     labels >= 2 && last.len() >= 2 && (last.chars().all(char::is_alphabetic) || last.starts_with("xn--"))
 }
 
-/// `and/or` is no path: it takes a beginning, three parts, or a file at its end.
+/// Returns `true` for a path, but not for `and/or`: it takes a beginning, three parts, or a file at its end.
 pub(super) fn is_path(untrimmed: &str, part: &str) -> bool {
     let parts = part.split(['/', '\\']).filter(|piece| piece.len() > 1).count();
     let begins = untrimmed.starts_with(['/', '~', '.']) || untrimmed.as_bytes().get(1..3) == Some(b":\\");
@@ -44,7 +44,7 @@ pub(super) fn is_file(text: &str) -> bool {
     !stem.is_empty() && extension.len() <= 6 && words().file_endings.contains(extension.to_ascii_lowercase().as_str())
 }
 
-/// Two letters, two check digits, and what the country's banks put behind them.
+/// Returns `true` for two letters, two check digits, and what the country's banks put behind them.
 pub(super) fn is_account(bytes: &[u8]) -> bool {
     let [a, b, c, d, rest @ ..] = bytes else { return false };
     a.is_ascii_alphabetic()
