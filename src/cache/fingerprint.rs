@@ -133,7 +133,7 @@ impl Parts {
         self.text(method.as_str());
         self.text(kind.as_str());
         self.list(agent, Self::agent);
-        // Whether there is one is shown, the id itself is not.
+        // A judge is shown whether there is one, not the id itself.
         self.number(u64::from(session.is_some()));
         self.number(u64::from(user.is_some()));
         self.list(facts, |parts, fact| {

@@ -169,7 +169,7 @@ impl<V: Keep + Send + Sync + 'static> AnswerCache<V> {
 
     /// Makes a cache before the one that nodes share on the server behind this link.
     pub fn shared(settings: &Settings, link: Link) -> Self {
-        // What keeps nothing here keeps nothing there.
+        // A cache that keeps nothing here keeps nothing there.
         let elsewhere = (settings.max_bytes > 0).then(|| SharedAnswers::new(link, settings.clone()));
         Self::with(settings, elsewhere, Arc::new(Instant::now))
     }

@@ -138,7 +138,7 @@ impl SharedAnswers {
             .arg(&question.holder)
             .arg(value)
             .arg(millis(lives).max(1));
-        // Where the server is away, the others ask for themselves.
+        // If the server is away, the others ask for themselves.
         let _ = self.link.run::<u8>(&call).await;
         answer
     }

@@ -168,7 +168,7 @@ pub(super) fn carried_by(mut answer: Json, request: &Json) -> Result<Json, &'sta
         (Some(result), None | Some(Json::Null)) => object([("result", result)]),
         (_, _) => return Err("an answer without one of `result` and `error`"),
     };
-    // Who could not read a request does not know its id.
+    // An agent that could not read a request does not know its id.
     let fits = text(&id) == text(request) || (id == Json::Null && carried.get("error").is_some());
     if fits {
         Ok(carried)

@@ -237,7 +237,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
         for (lane, mut texts) in texts {
             let (end, pieces) = (led.remove(&lane)?, pieces.remove(&lane)?);
             let first = texts.first_mut()?;
-            // What was released cannot be taken back.
+            // Released text cannot be taken back.
             **first = first.strip_prefix(end.as_str())?.to_owned();
             if !concatenated::take_apart(&pieces, &mut texts) {
                 return None;
@@ -297,7 +297,7 @@ impl<D: Dialect + Sync> Follow for Hold<'_, D> {
             Some(_) | None => self.route.judged.known(self.chain, &value),
         };
         match known {
-            // What says nothing overtakes what is held, unless it says that something is whole.
+            // A value without words overtakes the held ones, unless it says that something is whole.
             Novelty::Bare if self.held.is_empty() || !completes => {
                 self.admit_identifiers(&value, lines).await?;
                 return Ok(vec![self.dialect.write(&event, &value)]);

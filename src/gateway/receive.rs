@@ -238,7 +238,7 @@ fn is_open(route: &Route, method: &Method, rest: &str) -> bool {
 async fn known_caller(route: &Route, headers: &HeaderMap) -> Option<[u8; 32]> {
     let keys = &route.settings.client_keys;
     let own = headers.get("x-guardian-key").map(|key| key.as_bytes().trim_ascii());
-    // What else a caller shows goes on to the model.
+    // Other credentials of a caller go on to the model.
     let only_own = route.settings.protocol.is_model && route.settings.pass_auth;
     let key = own.or_else(|| presented(headers).filter(|_| !only_own))?;
     let digest: [u8; 32] = Sha256::digest(key).into();

@@ -67,7 +67,7 @@ pub(super) async fn respond<D: Relayed>(
                     Opened::Whole(answer) => answer.late_body(),
                     Opened::Last(_) | Opened::Stream(..) => unasked().late_body(),
                 };
-                // Who has gone away reads nothing any more.
+                // A client that has gone away reads nothing any more.
                 let _ = out.send(text.into()).await;
             });
             let mut response = Answer::json(StatusCode::OK, String::new()).into_response();

@@ -141,7 +141,7 @@ fn stands_alone(reply: &str, span: &Range<usize>) -> Result<(), AnswerError> {
     if before.contains(MARKS) || before.to_ascii_lowercase().contains("[think") {
         return Err(AnswerError::OnlyThoughts);
     }
-    // Of a list that holds the answer, its end.
+    // The end of a list that holds the answer may follow.
     let ends = after.chars().all(|c| c.is_whitespace() || matches!(c, '`' | ']'));
     if ends { Ok(()) } else { Err(AnswerError::GoesOn) }
 }

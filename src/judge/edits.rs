@@ -152,7 +152,7 @@ impl Bounds<'_> {
         if proposed.find.is_empty() {
             return Err(EditRefusal::NotFound);
         }
-        // The prompt shows some characters as escapes; what it shows is taken back to what stands there.
+        // The prompt shows some characters as escapes: they are taken back in the judge's text.
         let find = as_written(&proposed.find);
         let replace = as_written(&proposed.replace);
         let spans = occurrences(&content.text, &find);
@@ -173,7 +173,7 @@ impl Bounds<'_> {
         if replace.len() > find.len() && replace.contains(find.as_ref()) {
             return Err(EditRefusal::AddsText);
         }
-        // Where the judge repeated what stands around a mask, only what it masked goes.
+        // If the judge repeated the text around a mask, only the masked text goes.
         let whole = || std::iter::once(0..find.len()).collect();
         let stretches = arguments::masked_stretches(&find, &replace).unwrap_or_else(whole);
         let passages = Passages::of(&content.text);

@@ -269,7 +269,7 @@ impl Judge {
                 });
                 Ok(judged)
             }
-            // It was not sure, but the one who knows better is not there: the stricter side is the safe one.
+            // It was not sure, but the second model is not there: the stricter side is the safe one.
             (Err(failure), Ok(mut opinion)) if opinion.assessment.decision == Decision::Deny => {
                 opinion.note(Diagnostic {
                     code: "judge_unconfirmed",

@@ -37,7 +37,7 @@ pub(super) fn message(
     let line = without_links(&without_secrets(line, step, findings));
     // Shortened first: the search for echoes then has little to do, however long the judge talks.
     let line = shortened(&line, MAX_MESSAGE);
-    // What users wrote they may read again; any other words could be an attack on the reader of the message.
+    // Users may read their own words again; any other words could be an attack on the reader of the message.
     if line.is_empty() || !quotations(&line, step, |origin| origin != Origin::User).is_empty() {
         return stock_message(decision, reasons);
     }

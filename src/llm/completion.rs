@@ -162,7 +162,7 @@ pub(super) struct Completion {
 pub(super) fn read_answer(body: &Value) -> Result<Completion, Failure> {
     // Some gateways report an upstream's error with status 200, also beside what had been said until then.
     if REPORTS.iter().any(|name| is_said(body.get(name))) {
-        // Where a model has spoken, whatever broke then is no reason to let a step pass that it may have denied.
+        // If a model has spoken, no later error is a reason to let a step pass that it may have denied.
         return Err(match body.get("choices") {
             Some(Value::Array(choices)) if !choices.is_empty() => Failure::Malformed,
             _ => error_in_success(body),
@@ -187,7 +187,7 @@ pub(super) fn read_answer(body: &Value) -> Result<Completion, Failure> {
     if is_said(message.get("refusal")) || is_said(choice.get("refusal")) {
         return Err(Failure::Refusal);
     }
-    // What calls tools, or speaks in another role, is no verdict.
+    // A message that calls tools, or speaks in another role, is no verdict.
     let role = word(message.get("role"));
     if is_said(message.get("tool_calls"))
         || is_said(message.get("function_call"))

@@ -214,7 +214,7 @@ impl Shared {
     /// Counts the usage of a call, and returns its cost.
     fn count(&self, usage: &Usage) -> Cost {
         let cost = self.settings.price.of(usage);
-        // The configured model: what an endpoint calls itself could be different with each call.
+        // The configured model: the name that an endpoint gives itself could differ with each call.
         for (kind, tokens) in [("prompt", usage.prompt_tokens), ("completion", usage.completion_tokens)] {
             metrics::counter!(names::JUDGE_TOKENS, "kind" => kind, "model" => self.settings.model.clone())
                 .increment(tokens);

@@ -60,7 +60,7 @@ impl NoConnection {
                 if error.kind() == io::ErrorKind::ConnectionRefused {
                     return NoConnection::Refused;
                 }
-                // What is wrapped in an error of input and output is not among its sources.
+                // An error that is wrapped in one of input and output is not among its sources.
                 if let Some(inner) = error.get_ref() {
                     match Self::of(inner) {
                         NoConnection::Other => {}

@@ -67,7 +67,7 @@ impl Pace {
             requests,
             tokens: of_tokens,
         } = &mut *buckets;
-        // What is larger than a whole bucket goes when the bucket is full.
+        // A call that is larger than a whole bucket goes when the bucket is full.
         let tokens = of_tokens
             .as_ref()
             .map_or(0.0, |bucket| (tokens as f64).min(bucket.size));

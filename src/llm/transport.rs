@@ -122,7 +122,7 @@ async fn whole(response: Response) -> Result<Response, Failure> {
     }
     // The very parse that the library does: what passes here cannot fail there.
     serde_json::from_slice::<serde_json::Value>(&body).map_err(|_| Failure::NotJson)?;
-    // Of a member that stands twice one reader takes the first and another the last.
+    // If a member stands twice, one reader takes the first and another the last.
     if repeats_members(&body) {
         return Err(Failure::Malformed);
     }

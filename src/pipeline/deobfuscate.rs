@@ -50,7 +50,7 @@ impl Deobfuscate for Deobfuscator<'_> {
         if texts.get(1).is_some_and(|view| view.view() == View::Normalized) {
             texts.remove(0);
         }
-        // Of all texts that are hidden in a content the scorer hears only so many.
+        // The scorer hears only so many of the texts that are hidden in a content.
         let mut texts = texts.into_iter();
         let show = |view: &views::ViewText<'_>, each: &mut Listener<'_>| {
             each(view.text(), &|span| view.raw_span(span));

@@ -200,7 +200,7 @@ impl Examiner {
 
     fn question(&self, cleared: &Cleared, recalled: &Recalled, judge: &Judge) -> Question {
         let organisation = &self.organisation;
-        // What is shown of a long text is what the scorer ranks highest.
+        // The shown parts of a long text are those that the scorer ranks highest.
         let ranks = ByScorer::of(self.scorer.as_ref(), organisation);
         let shown_by = ranks.as_ref().map_or("", ByScorer::version);
         let scope = Scope {

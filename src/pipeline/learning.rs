@@ -56,7 +56,7 @@ impl Examiner {
                 let drawn = live.is_drawn(share, shape, score.probability, allow_below);
                 (ScorerDecision::Allow, drawn)
             }
-            // What the judge denied alike is asked about, although the built-in model would allow it.
+            // A step like those that the judge denied is asked about, although the built-in model would allow it.
             ScorerDecision::Allow if score.probability >= head.deny_above => (ScorerDecision::Unsure, false),
             ScorerDecision::Unsure | ScorerDecision::Allow | ScorerDecision::Deny => return None,
         };
@@ -80,7 +80,7 @@ impl Examiner {
                 .judging
                 .as_ref()
                 .is_some_and(|judging| judging.stage != Stage::First);
-        // What was masked was not seen as it came: it is not learned from.
+        // Text that was masked was not seen as it came: the step is not learned from.
         if !by_judge || draft.decision == Decision::Modify || !open.cleared.masks.is_empty() {
             return;
         }

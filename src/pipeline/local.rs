@@ -82,7 +82,7 @@ impl Examiner {
         let read = score.unread.map_or(may_allow, |_| MayAllow::No);
         let mut leaning = ScorerDecision::of(score.probability, thresholds, head, read);
         let (mut version, mut confidence) = (scorer.model.version(), 1.0 - allow_below);
-        // What a policy bounds, the organisation's own model may hold back, and not settle.
+        // A step that a policy bounds, the organisation's own model may hold back, and not settle.
         let may_settle = !is_bounded && !everyday;
         let own = match mode {
             Mode::On => self.own_opinion(scored, &unmask, leaning, may_settle, may_allow, scorer.audit_share),

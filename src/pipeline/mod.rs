@@ -182,7 +182,7 @@ pub struct Decided {
     pub decision_id: String,
     /// The time that it took.
     pub duration: Duration,
-    /// The fate of its record. If no step is taken without one, the verdict is an error if it was not taken.
+    /// The state of its record. If no step is taken without one, the verdict is an error if it was not taken.
     pub recorded: Recorded,
 }
 

@@ -118,7 +118,7 @@ impl Frame {
         let data = surroundings::data(step, fence, room / 4);
         let costs: usize = data.iter().map(|element| tokens::estimate(element)).sum();
         room -= costs.min(room / 4);
-        // What the user asked for is what a step is judged by: it comes before everything that may be long.
+        // A step is judged by the user's requests: they come before everything that may be long.
         let (session, spent) = history::session(input.history, fence, room / 5 * 2);
         room -= spent.min(room);
         let frame = Self {
@@ -181,7 +181,7 @@ impl Places {
             tool,
             remote,
             around,
-            // What is repeated in every part, and the marks of what is not in it, take some room.
+            // Texts that every part repeats, and the marks of those that are not in it, take some room.
             parts: body_needs.div_ceil((body_room / 5 * 4).max(1)),
         }
     }

@@ -40,7 +40,7 @@ impl<'a> Fence<'a> {
         let mut attributes = format!(" id=\"{}\"", content.id);
         attributes.push_str(&Self::speaker(content.origin));
         let pointer = content.pointer.as_str();
-        // Where the agent describes itself, the last name says it all.
+        // In the agent's description of itself, the last name is enough.
         let place = match content.origin {
             Origin::Instructions if !content.is_editable() => pointer.rsplit('/').next().unwrap_or(pointer),
             _ => pointer,

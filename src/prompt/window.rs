@@ -78,7 +78,7 @@ pub(super) fn parts(
         left = push_ranked(seen, ranked, left, &mut parts);
         parts = joined(parts);
     }
-    // What is left lengthens the head and the tail.
+    // The rest lengthens the head and the tail.
     let begun = parts.first().filter(|part| part.start == 0).map_or(0, |part| part.end);
     let ended = parts
         .last()

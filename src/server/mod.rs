@@ -366,7 +366,7 @@ impl Server {
         {
             tracing::warn!("steps that were decided last are not remembered: there was no time");
         }
-        // It waits for the disk, or for who reads the records.
+        // It waits for the disk, or for the reader of the records.
         let _ = tokio::task::spawn_blocking(move || guardian.flush_audit()).await;
         Ok(())
     }

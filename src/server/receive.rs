@@ -95,7 +95,7 @@ async fn within_bounds(
         content_type,
         encoding,
     } = check(shared, head, may_be_signed).await?;
-    // What has arrived counts as arriving until it counts as what it unfolds to.
+    // The received bytes count as arriving until the body counts with its unpacked size.
     let arrived = shared.memory.arriving(&caller.organisation);
     let read = read(shared, body, &arrived);
     let read = tokio::time::timeout(shared.settings.body_timeout, read).await;

@@ -1,4 +1,4 @@
-//! Authority: what the user really asked for or granted, quoted, in a budget of its own.
+//! Authority: the user's real requests and grants, quoted, in a budget of its own.
 //!
 //! INVARIANT: only the user's own words in a message of the user that was let through are added. What any other text
 //! says of the user's wishes changes nothing here, and no amount of it pushes a request out.

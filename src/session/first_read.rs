@@ -1,7 +1,7 @@
 //! The places where parts of a step were read first, with the words around them, for the judge of the step.
 //!
 //! Two things lead back to a text: a value or passage of the step that an index of what was read knows, and an instruction without authority that
-//! names what the step does. What the user said leads nowhere: the request is shown.
+//! names what the step does. A text that repeats the user's words leads nowhere: the request is shown.
 
 use std::collections::HashSet;
 use std::ops::Range;

@@ -239,7 +239,7 @@ impl Memory {
 /// The identification of the caller by its credential.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Authentication {
-    /// The credential says who is calling.
+    /// The credential names the caller.
     Authenticated,
     /// There are no credentials: anyone may be calling.
     Anonymous,

@@ -1,4 +1,4 @@
-//! Sessions: what earlier steps of a session said, bounded.
+//! Sessions: the earlier steps of a session, bounded.
 //!
 //! ```text
 //! step ──▶ key ──▶ recall ──▶ SessionSnapshot ──▶ session rules, taint, the judge's History

@@ -185,13 +185,13 @@ impl SessionSnapshot {
             .iter()
             .map(|echo| echo.first.number)
             .chain(first_read.iter().map(|read| read.step))
-            // What the user last said “yes” to.
+            // The step to which the user last said “yes”.
             .chain(self.authority.requests().last().and_then(|request| request.answers))
             .collect();
         let mut history = relevance::history(self, &sources);
         history.first_read = first_read;
-        // Where only the credential stands for the session, many earlier steps belong to other work: told is where words of
-        // this one came from, and what came just before.
+        // If only the credential stands for the session, many earlier steps belong to other work: only those are told that words of this one came
+        // from, and those just before.
         if step.session.is_none() {
             let recent = self.next.saturating_sub(RECENT);
             history
@@ -212,7 +212,7 @@ impl SessionSnapshot {
     }
 
     fn take(&mut self, record: StepRecord, bounds: &Settings) {
-        // What other nodes knew is merged later.
+        // The knowledge of other nodes is merged later.
         self.gap = self.gap.or(record.gap.filter(|gap| *gap != Gap::Apart));
         let identity = Identity {
             content: record.content,
@@ -228,7 +228,7 @@ impl SessionSnapshot {
         let number = self.next;
         self.next = self.next.saturating_add(1);
         self.hear(number, &record);
-        // What the rules have to know must not push out the steps themselves.
+        // The facts for the rules must not push out the steps themselves.
         let for_trail = bounds.bytes_per_session.saturating_sub(SET_ASIDE) / 4 * 3;
         Arc::make_mut(&mut self.trail).take(number, &record, for_trail);
         let repeated = self

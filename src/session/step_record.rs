@@ -338,7 +338,7 @@ fn sources(step: &Step, settled: Settled<'_>) -> Vec<SourceText> {
             break;
         }
         let text = settled.withheld.without(&content.text);
-        // Where something was taken out, spans point elsewhere.
+        // If something was taken out, spans point elsewhere.
         let whole = text.len() == content.text.len();
         let seen = seen.get(&content.id).filter(|_| whole).map(Vec::as_slice);
         let source = SourceText::of(

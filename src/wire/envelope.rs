@@ -99,7 +99,7 @@ impl<'j> Requests<'j> {
             table: &self.table,
             root: envelope.root,
         };
-        // What is no envelope cannot be signed either: it is no request at all.
+        // A request without an envelope cannot be signed either: it is no request at all.
         let shaped = |error: RpcError| RpcError::invalid_request(error.message.replacen("params", "request", 1));
         let params = checked.required_object(envelope.root, "params", "an object");
         let params = params.map_err(shaped)?;

@@ -277,7 +277,7 @@ impl From<serde_json::Value> for Json {
 
 impl From<&Json> for serde_json::Value {
     fn from(value: &Json) -> Self {
-        // What was read or built here is JSON.
+        // A value that was read or built here is JSON.
         serde_json::from_str(&value.write()).unwrap_or_default()
     }
 }

@@ -134,7 +134,7 @@ impl Call {
                 params.set("id", task);
             }
             for (name, value) in self.query.pairs() {
-                // What the query says beside a body that says the same is looked at too.
+                // A value of the query beside one of the same name in the body is looked at too.
                 let place = match params.get(name) {
                     None => name.to_owned(),
                     Some(_) => format!("query {name}"),
@@ -188,7 +188,7 @@ impl Call {
                 let before = self.said();
                 let mut after = said.clone();
                 for name in before_only(&before, &self.params) {
-                    // What stands in the address stays what it is.
+                    // A value in the address stays as it is.
                     if before.get(&name) != after.get(&name) {
                         return None;
                     }

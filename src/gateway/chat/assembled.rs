@@ -214,7 +214,7 @@ impl Assembled {
                     return Err(ODD);
                 }
                 if let Some(Json::Object(members)) = event.get("delta") {
-                    // What a message is and holds was said before.
+                    // The members that identify a message, and its content, were said before.
                     let members = members.iter().filter(|(name, _)| !SAID_BEFORE.contains(&name.as_str()));
                     members.for_each(|(name, value)| self.answer.set(name, value.clone()));
                 }

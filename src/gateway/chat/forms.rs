@@ -52,7 +52,7 @@ impl Api {
 
     fn failed(self, status: StatusCode, message: &str, denial: Option<&Denial>) -> Answer {
         let mut answer = Answer::json(status, self.error_body(message, denial, status).write());
-        // Of too many requests, and of one that came too slowly, the next one may be taken.
+        // After too many requests, or one that came too slowly, the next one may be taken.
         let may_retry = matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT);
         if status.is_client_error() && !may_retry {
             answer

@@ -80,7 +80,7 @@ impl Items {
         let kind = item.str_of("type").unwrap_or_default();
         Ok(match chat::run_by(kind) {
             None if kind == "message" => Step::Frees,
-            // What runs where the model is runs already.
+            // A call that runs where the model is runs already.
             Some(RunBy::Provider) => Step::Says,
             None if kind != "reasoning" => Step::Says,
             Some(RunBy::Agent) | None => Step::Holds,
@@ -148,7 +148,7 @@ impl Item {
                 // It grows.
                 None | Some(Json::Null) => true,
                 Some(Json::Text(text)) if text.is_empty() => true,
-                // What runs where the model is may change until it is done.
+                // A call that runs where the model is may change until it is done.
                 said => !of_agent && *name != "type" || said == told.get(name),
             })
         });

@@ -35,7 +35,7 @@ impl Bench {
         match self.route.settle(&self.question(said, stage)).await {
             Ok(None) => Fate::Same,
             Ok(Some(mut params)) => {
-                // What every step carries is not what was said.
+                // The context that every step carries was not said.
                 params.remove("context");
                 Fate::Edited(params)
             }

@@ -103,7 +103,7 @@ impl Retold<'_> {
             let finish = choice.get("finish_reason").cloned().unwrap_or(Json::Null);
             events.push(self.chunk(at, Json::Object(Vec::new()), finish));
         }
-        // What is said of the whole: usage, and the end.
+        // The events about the whole: usage, and the end.
         let last = self.held().filter(|(event, value)| {
             let says_nothing = value.get("choices").is_some_and(|choices| choices.items().is_empty());
             says_nothing || event.data == "[DONE]"

@@ -158,7 +158,7 @@ impl Turn {
                 true => self.bench.judge(&said, Stage::Response).await,
                 false => Fate::Denied(Denial::undecided(Stage::Response, "oversized", TOO_MANY)),
             };
-            // What ran where the model is has happened.
+            // A call that ran where the model is has happened.
             let has_run = match &said {
                 ChatItem::Words { .. } => false,
                 ChatItem::Call(call) => call.run_by == RunBy::Provider,
@@ -171,7 +171,7 @@ impl Turn {
 
     /// Remembers an answer as the agent got it: it comes back with the next request. `before` is the answer that it was made of.
     fn remember(&self, before: &Json, judged: &[(ChatItem, Fate)], answer: &Json) {
-        // Of several answers the agent goes on with one, which is judged with its next request.
+        // If there are several answers, the agent goes on with one, which is judged with its next request.
         if answer.get("choices").is_some_and(|choices| choices.items().len() != 1) {
             return;
         }

@@ -271,7 +271,7 @@ impl Tasks {
     fn keep(&self, mut task: Task) -> Task {
         let run = self.run(task.owner, &task.context);
         let progress = task.progress();
-        // What it is going to be given to judge is not known yet.
+        // The input that it will be given to judge is not known yet.
         let steps = if progress.asked { MAX_STEPS } else { progress.count };
         task.offset = run.events.fetch_add(steps + FURTHER_EVENTS, Ordering::Relaxed);
         self.kept.insert((task.owner, task.id.clone()), task.clone());
@@ -294,7 +294,7 @@ impl Tasks {
     }
 
     fn judge(&self, route: &Arc<Route>, received: &Received, task: &Task, handed_in: &[Json]) -> Result<(), NoTask> {
-        // What was handed in takes its room until all of it is judged.
+        // The input takes its room until all of it is judged.
         let memory = Arc::clone(&received.memory);
         let run = self.run(task.owner, &task.context);
         let under = Under {

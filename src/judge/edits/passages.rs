@@ -175,7 +175,7 @@ fn json_strings(text: &str) -> Option<Vec<Range<usize>>> {
     let mut strings: Vec<Range<usize>> = Vec::new();
     let mut open = None;
     let mut escaped = false;
-    // Whether nothing but space came since the last string.
+    // True if nothing but space came since the last string.
     let mut just_closed = false;
     for (at, byte) in text.bytes().enumerate() {
         match open {

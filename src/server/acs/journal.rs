@@ -90,7 +90,7 @@ impl Journal {
         if open.bytes < self.max_bytes {
             return false;
         }
-        // Where that fails, it is tried again after as much more.
+        // If that fails, it is tried again after as much more.
         open.bytes = 0;
         let turned = std::fs::rename(&self.path, beside(&self.path, "1")).and_then(|()| appending(&self.path));
         match turned {

@@ -245,7 +245,7 @@ impl SessionFacts {
             if self.files.len() >= MAX_FILES {
                 self.files.pop_front();
             }
-            // What is written in pieces is one text.
+            // Text that is written in pieces is one text.
             let before = self.file(name).filter(|_| appends(tool, text));
             let (before, from) = before.map_or(("", None), |file| (file.text.as_ref(), file.from.clone()));
             let joined = format!("{before}{}{text}", if before.is_empty() { "" } else { "\n" });

@@ -118,7 +118,7 @@ impl Database {
         connection
             .pragma_update(None, "journal_size_limit", 16 * 1024 * 1024)
             .map_err(wrong)?;
-        // What goes beyond is refused by the database itself, whatever is counted elsewhere.
+        // The database itself refuses larger sizes, whatever is counted elsewhere.
         let pages = i64::try_from((bytes / PAGE).max(64)).unwrap_or(i64::MAX);
         connection.pragma_update(None, "max_page_count", pages).map_err(wrong)?;
         let database = Self { connection };

@@ -12,7 +12,7 @@
 //!   more. None of this is done on a thread that answers steps.
 //! - A process that is killed loses what was waiting: a few milliseconds. A process that ends writes it. The database itself
 //!   is never left half-written (SQLite with a write-ahead log).
-//! - Bounds: bytes over all and for each organisation, time since the last step. What makes room is told when it is asked for.
+//! - Bounds: bytes over all and for each organisation, time since the last step. A session that made room is reported when it is asked for.
 //! - The folder belongs to one guardian: a second one is refused. Its files can be read by its user alone: they hold what users
 //!   and tools said, as far as it may be repeated.
 
@@ -170,7 +170,7 @@ impl SessionStore for KeptSessions {
             if !past.is_empty() {
                 return Ok(past);
             }
-            // What made room in memory only is in the database, and was brought back.
+            // A session that made room in memory only is in the database, and was brought back.
             Ok(match self.forgotten.why(session.as_bytes()).or(past.gap()) {
                 Some(why) => Arc::new(past.after(why)),
                 None => past,

@@ -290,7 +290,7 @@ impl Work {
         Ok(())
     }
 
-    /// Makes room if an organisation, or all together, hold more than they may. What is kept of agents has a quarter for itself.
+    /// Makes room if an organisation, or all together, hold more than they may. Agents have a quarter for themselves.
     fn keep_within(&mut self) -> rusqlite::Result<()> {
         let most = self.bounds.organisation_bytes / 4 * 3;
         for (owner, held) in self.database.owners_over(Table::Sessions, most)? {

@@ -153,7 +153,7 @@ fn leaves(
         context.role(&content.pointer, Some(content.id)) == Role::Other || context.has(ToolClass::Executes);
     if whole && (context.calls() || context.step.kind == Kind::A2aRequest) && says_where {
         if context.has(ToolClass::Executes) {
-            // What a command hands over by its words; its other words are names of its workplace.
+            // The words that a command hands over; its other words are names of its workplace.
             texts.extend(context.command(content).phrases.iter().cloned());
             texts.extend(opened(text));
             return Some(texts);

@@ -48,7 +48,7 @@ fn destination(context: &RuleContext<'_>) -> Option<Finding> {
     }
     let strange = |echo: &&TaintHit| !is_ordinary(context, echo);
     let echo = match context.has(ToolClass::Executes) {
-        // What a shell or a tool of the same kind said before is the agent's own workplace.
+        // Earlier output of a shell or a tool of the same kind is the agent's own workplace.
         true => context.echoes.iter().filter(|echo| reaches_out(echo)).find(strange)?,
         false => context.strange_destinations().find(strange)?,
     };
@@ -122,7 +122,7 @@ fn leaving<'a>(context: &'a RuleContext<'_>) -> Option<(RuleId, &'a TaintHit)> {
 /// Finds something that was read elsewhere and leaves after a text told software what to do: in a message, a search, a form, an address, or any tool
 /// that carries words to others.
 fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
-    // What a server is called with, it reads.
+    // A server reads the arguments that it is called with.
     let server = context.step.kind == Kind::McpRequest;
     let carries = context.sends_out() || carries_words(context.tool()) || server;
     let stands = |place: &Provenance| place.origin == Origin::ToolDescription && server;
@@ -131,7 +131,7 @@ fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
         instructions.filter(|instruction| instruction.addressed || stands(&instruction.place))
     };
     let latest = orders().map(|order| order.place.number).max().filter(|_| carries)?;
-    // Who has spoken since decides anew; but how a server describes itself stands for as long as it is used.
+    // A user that has spoken since decides anew; but how a server describes itself stands for as long as it is used.
     if context.facts().heard() > latest && !orders().any(|order| stands(&order.place)) {
         return None;
     }

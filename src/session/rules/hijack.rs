@@ -67,7 +67,7 @@ const RESEMBLES: i32 = 3;
 fn call(context: &RuleContext<'_>, found: &mut Vec<Finding>) -> Follows {
     let acts = context.acts();
     let trail = context.facts();
-    // What speaks to software is followed with any verb.
+    // An instruction that speaks to software is followed with any verb.
     let addressed = trail.instructions().any(|instruction| instruction.addressed);
     if !acts && !addressed && !context.has(ToolClass::ReadsSensitive) {
         return Follows::No;
@@ -180,7 +180,7 @@ fn agreement(context: &RuleContext<'_>, matched: &Match<'_>) -> i32 {
         (false, _) => 0,
     };
     let unheard = match context.past.authority().voice() {
-        // Who sends no messages of the user may have a user who asked for everything.
+        // An agent that sends no messages of the user may have a user that asked for everything.
         Voice::Unheard if confidence == Confidence::Low => 2,
         Voice::Unheard if value < 3 => 1,
         Voice::Unheard | Voice::Heard | Voice::Refused => 0,
@@ -287,7 +287,7 @@ fn is_of(context: &RuleContext<'_>, echo: &TaintHit, instruction: &Instruction) 
             echo.instructed && !echo.plain && (there || echo.first == instruction.place)
         }
     };
-    // What the agent stored, in a step that was let happen, is its own.
+    // A value that the agent stored, in a step that was let happen, is its own.
     let own = echo.first.method == Method::MemoryStore;
     only_there && !own && echo.relation != UserRelation::User && (echo.instructed || !echo.author)
 }

@@ -42,7 +42,7 @@ fn order(context: &RuleContext<'_>, content: &Content) -> Option<Finding> {
     let site = FindingSite::of(content, "the text", content.origin.as_str()).at(span);
     let mut told = finding(rule, context, site)?;
     told.reason = content.origin.reason_of_injection();
-    // What is remembered is obeyed later, without anyone looking.
+    // Memories are obeyed later, without anyone looking.
     if strength == Strength::Quiet && content.origin == Origin::Memory {
         told.confidence = Confidence::Medium;
     }

@@ -146,7 +146,7 @@ fn feeds(context: &RuleContext<'_>) -> Option<Finding> {
             return false;
         };
         let within = format!("/properties/{label}/");
-        // What the argument is honestly for is filled in as well: an id, a word.
+        // The honest value of the argument is filled in as well: an id, a word.
         let carries = content.text.split_whitespace().count() >= 4
             || context
                 .echoes
@@ -178,7 +178,7 @@ fn definitions(context: &RuleContext<'_>) -> Vec<Finding> {
         let asked_for = asked(&text);
         let talk = asked_for.has(Sign::Talk) && !forbids;
         let file = asked_for.has(Sign::Files) || asked(&text.replace('~', "/")).has(Sign::Files);
-        // What stands in a list of values, or as a default, is a value and says nothing.
+        // Text in a list of values, or as a default, is a value and says nothing.
         let value = ["/enum/", "/default", "/const", "/examples"]
             .iter()
             .any(|place| content.pointer.as_str().contains(place));

@@ -27,7 +27,7 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
             let crosses =
                 |finding: &Finding| is_secret(finding) && finding.span.start < seam && seam < finding.span.end;
             let mut seen = context.examine(Origin::ToolOutput, &joined).into_iter();
-            // What is whole already is continued by nothing: the next text begins a word of its own.
+            // A credential that is whole already is continued by nothing: the next text begins a word of its own.
             let secret = seen.find(crosses).filter(|_| {
                 let before = joined.get(..seam).unwrap_or_default();
                 let alone = context.examine(Origin::ToolOutput, before);

@@ -140,7 +140,7 @@ impl Shared {
         let Ok(sealed) = self.encoded(&names.session, copy.value.as_ref()) else {
             return false;
         };
-        // What the server once had may have become more since.
+        // A session that the server once had may have grown there since.
         let is_restored = !copy.tag.is_empty();
         let places = Places::of_session(&names, self.settings.time_to_live);
         match self.try_write(places, "", &last.tag, sealed, is_restored).await {

@@ -43,7 +43,7 @@ pub enum TaintKind {
 pub enum UserRelation {
     /// The user never spoke of it.
     Stranger,
-    /// The user named whom it seems to belong to.
+    /// The user named the person that it seems to belong to.
     Named,
     /// The user, or the agent's own instructions, said exactly this.
     User,

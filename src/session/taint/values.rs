@@ -211,7 +211,7 @@ fn of_part(text: &str, range: Range<usize>, found: &mut Vec<Value>) {
     let Some(offset) = untrimmed.find(part).filter(|_| part.len() >= 2) else {
         return;
     };
-    // What begins with a dot and a slash is a path: the dot belongs to it, but tells nothing.
+    // A part that begins with a dot and a slash is a path: the dot belongs to it, but tells nothing.
     let start = range.start + offset;
     let span = start..start + part.len();
     let mut push = |kind: ValueKind, span: Range<usize>| {

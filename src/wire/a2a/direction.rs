@@ -90,7 +90,7 @@ impl Nature {
     }
 }
 
-/// Returns the direction of a message: by the end of the observed agent, and by its role. What contradicts itself is unclear.
+/// Returns the direction of a message: by the end of the observed agent, and by its role. A contradiction is unclear.
 pub(super) fn of(nature: Nature, parties: Option<&Parties>, side: Side) -> Direction {
     let Some(parties) = parties else {
         return nature.direction(side);

@@ -16,7 +16,7 @@ pub(in crate::wire) enum A2aShape {
     Object,
     /// A JSON-RPC message with which the observed agent answers.
     OwnMessage,
-    /// Anything inside such an answer. What it repeats of the other agent's messages stays the other's.
+    /// Anything inside such an answer. Messages of the other agent that it repeats stay the other's.
     OwnObject,
 }
 

@@ -132,7 +132,7 @@ impl Reader {
     /// Reads one message, or one item of the Responses API.
     fn message(&mut self, one: &Json, at: &Place) {
         let kind = one.str_of("type").unwrap_or_default();
-        // What is an item by its type is one, whatever else it says.
+        // An object that is an item by its type is one, whatever else it holds.
         let has = |name: &str| one.get(name).is_some();
         let carries_calls = has("tool_calls") || has("function_call");
         let is_item = match run_by(kind) {
@@ -211,7 +211,7 @@ impl Reader {
             Some(Json::Null) | None => {}
             Some(other) => said.extend(self.item(other, &content, who)),
         }
-        // What a sound says is told in words beside it.
+        // The words of a sound stand beside it.
         for path in [&["refusal"][..], &["audio", "transcript"]] {
             if let Some(text @ Json::Text(_)) = one.at(path) {
                 let place = path.iter().fold(at.clone(), |place, name| place.name(name));

@@ -128,7 +128,7 @@ fn send(desk: Desk, call: Call, received: Received) -> Response {
         // It counts among the exchanges under way as long as it is waited for.
         let _received = received;
         task.ended().await;
-        // Who has gone away reads nothing any more.
+        // A client that has gone away reads nothing any more.
         let _ = out.send(call.text(&call.shape().sent(&task)).into()).await;
     });
     let mut response = Answer::json(StatusCode::OK, String::new()).into_response();

@@ -26,7 +26,7 @@ pub(super) fn answer(desk: &Desk, received: Received, id: Option<&str>, query: &
         return stream(received, task, since.unwrap_or_default());
     }
     let events = happened(&task);
-    // Who does not say since when gets what it was not given before.
+    // A caller that names no first event gets those that it was not given before.
     let since = since.unwrap_or_else(|| task.polled.load(Ordering::Relaxed));
     task.polled.fetch_max(task.offset + events.len(), Ordering::Relaxed);
     json_answer(&Value::Array(later(events, since)))
@@ -93,7 +93,7 @@ fn events_of(task: &Task, progress: &Progress) -> Vec<Value> {
         let keys = json!({"input": "what is to be judged: AOS requests, messages, or text"});
         events.add("wait_for_input", json!({"request_keys": keys}));
     }
-    // What is found about the one step there is, is the verdict.
+    // The result of the only step is the verdict.
     for step in progress.judged.iter().filter(|_| progress.count > 1) {
         let more = json!({"function_name": "judge_step", "text_result": step.to_string(), "role": "tool"});
         events.add("tool_result", more);

@@ -34,7 +34,7 @@ impl TaintIndex {
             if !argument.json.starts_with('"') && argument.json.len() <= 4096 {
                 let mut found = Vec::new();
                 values::values(&argument.json, &mut found);
-                // Of a number both readings count: what was read as text may be sent with an exponent.
+                // Of a number both readings count: one that was read as text may be sent with an exponent.
                 let nearest = nearest_double(&argument.json);
                 values::values(nearest.as_deref().unwrap_or_default(), &mut found);
                 found.retain(|value| matches!(value.kind, ValueKind::Number | ValueKind::Digits));
