@@ -25,16 +25,16 @@ const MAX_RULES: usize = 200;
 /// A rule of the organisation.
 #[derive(Clone, Debug)]
 pub struct OwnRule {
-    /// What is documented of it; its id is `own.` and what the policy calls it.
+    /// Its documentation; its id is `own.` and what the policy calls it.
     pub rule: Rule,
-    /// Who must have written the text; empty: anybody.
+    /// The origins of texts that it looks at; empty: every origin.
     pub origins: Vec<Origin>,
     letters: Letters,
     words: Vec<String>,
     pattern: Regex,
 }
 
-/// How a rule compares letters.
+/// The way in which a rule compares letters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Letters {
     /// In any case: none of its words holds a capital.
@@ -43,16 +43,16 @@ pub enum Letters {
     AsWritten,
 }
 
-/// What a rule finds in one text.
+/// The hits of a rule in one text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnHits {
-    /// Where, in order.
+    /// The places of the hits, in order.
     pub spans: Vec<Range<usize>>,
-    /// Whether that is all.
+    /// The extent of the search: the whole text, or not.
     pub extent: Extent,
 }
 
-/// Whether a search went to the end.
+/// The extent of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
     /// It did.
@@ -62,7 +62,7 @@ pub enum Extent {
 }
 
 impl OwnRule {
-    /// How it compares letters.
+    /// Returns the way in which it compares letters.
     pub fn letters(&self) -> Letters {
         self.letters
     }
@@ -178,7 +178,7 @@ impl OwnRules {
         self.rules.iter()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }

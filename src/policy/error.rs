@@ -1,6 +1,6 @@
-//! What is wrong with a policy file.
+//! The errors of a policy file.
 
-/// Why a policy could not be used: the file, the key, what was expected, what was found.
+/// The reason why a policy could not be used: the file, the key, what was expected, what was found.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
     /// The file could not be read.
@@ -8,7 +8,7 @@ pub enum PolicyError {
     Unreadable {
         /// The file.
         file: String,
-        /// What the system said.
+        /// The error of the system.
         why: String,
     },
     /// It is no TOML, or has a key that no policy has.
@@ -26,7 +26,7 @@ pub enum PolicyError {
         file: String,
         /// The key, with its place.
         key: String,
-        /// What was expected and what was found.
+        /// The text of what was expected and what was found.
         why: String,
     },
     /// `extends` names no built-in profile.

@@ -31,14 +31,14 @@ pub struct EverydaySection {
     despite: Vec<String>,
 }
 
-/// What an agent does all day.
+/// The everyday work of an agent.
 #[derive(Clone, Debug)]
 pub struct Everyday {
     /// Below this probability of harm the trained scorer allows an everyday call. 0: it has no bound of its own.
     pub allow_below: f64,
-    /// Whether texts with addresses and pieces of commands count as read by the scorer.
+    /// True if texts with addresses and pieces of commands count as read by the scorer.
     pub technical: bool,
-    /// Why the scorer would not have read an everyday call whole, where that does not count.
+    /// The reasons for not having read a call whole that do not count for an everyday call.
     pub unread: NamePatterns,
     /// Tools that read files and nothing else.
     pub reads: NamePatterns,
@@ -90,7 +90,7 @@ impl CommandPattern {
         }
     }
 
-    /// Whether a command begins with these words.
+    /// Returns `true` if a command begins with these words.
     fn begins(&self, program: &str, operands: &[&str]) -> bool {
         let mut given = std::iter::once(program).chain(operands.iter().copied());
         let fits = self
@@ -100,7 +100,7 @@ impl CommandPattern {
         fits && !(self.ends && given.next().is_some())
     }
 
-    /// Whether the first word is the program, and each other word is somewhere behind it.
+    /// Returns `true` if the first word is the program, and each other word is somewhere behind it.
     fn holds(&self, program: &str, words: &[&str]) -> bool {
         let mut own = self.words.iter();
         own.next().is_some_and(|first| first.matches(program))
@@ -109,12 +109,12 @@ impl CommandPattern {
 }
 
 impl Everyday {
-    /// Whether a command is one that is run all day.
+    /// Returns `true` if a command is one that is run every day.
     pub fn has_command(&self, program: &str, operands: &[&str]) -> bool {
         self.commands.iter().any(|pattern| pattern.begins(program, operands))
     }
 
-    /// Whether a word of a command makes it a special one.
+    /// Returns `true` if a word of a command makes it a special one.
     pub fn excludes(&self, program: &str, words: &[&str]) -> bool {
         self.unless.iter().any(|pattern| pattern.holds(program, words))
     }

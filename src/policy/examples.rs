@@ -28,11 +28,11 @@ pub struct ExampleLine {
 pub struct Example {
     /// The step in a few lines.
     pub step: String,
-    /// What was decided.
+    /// The decision.
     pub decision: Decision,
     /// Its reason codes; empty for allow.
     pub reason_codes: Vec<ReasonCode>,
-    /// Why.
+    /// The reason for the decision.
     pub why: String,
 }
 

@@ -12,7 +12,7 @@ use super::{PolicyError, Selected, profiles};
 
 /// Keys whose values add up over the layers. Of all others the most specific layer counts.
 const ADDED: &[&str] = &["guidance", "tools.deny", "destinations.deny"];
-/// What belongs to a layer, and to no policy.
+/// The keys that belong to a layer, and to no policy.
 const OF_LAYERS: &[&str] = &["extends", "teams", "agents", "callers", "team", "name"];
 
 /// One statement about a setting.
@@ -38,13 +38,13 @@ struct Leaf {
     value: String,
     at: usize,
     is_entry: bool,
-    /// Where it stands, for what is not told by its place in the text.
+    /// The place where it stands, if its place in the text does not tell.
     place: Option<String>,
 }
 
-/// What the layers say of a setting, or of all settings below it; of everything, where none is named. `file` is the organisation's
-/// policy with its text; without one, `profile` is all there is. What adds up is told layer by layer, in the order in which it is
-/// looked at.
+/// Explains what the layers say of a setting, or of all settings below it; of everything, where none is named. `file` is the
+/// organisation's policy with its text; without one, `profile` is all there is. Lists and tables that add up are explained layer by
+/// layer, in the order in which they are looked at.
 ///
 /// # Errors
 ///
@@ -165,7 +165,7 @@ impl<'t> Written<'t> {
         Self { name, text, leaves }
     }
 
-    /// Adds the conditions of the layer, each by itself, wherever they are written.
+    /// Adds the conditions of the layer, each by itself, in whichever file they are written.
     fn tell(&mut self, conditions: Option<&ConditionsSection>, whose: &str) {
         self.leaves.retain(|leaf| !leaf.setting.starts_with("conditions."));
         for Condition { rule, place, .. } in conditions.into_iter().flat_map(ConditionsSection::iter) {

@@ -32,51 +32,51 @@ pub struct PolicyFile {
     /// The built-in profile that this one builds on; `default` when left out. (`default` itself says `nothing`.)
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extends: Option<String>,
-    /// What the judge should know of the organisation, in its own words.
+    /// The information about the organisation for the judge, in the organisation's own words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub guidance: Option<String>,
-    /// What needs no judge when nothing was seen in it. These come before those of the profile.
+    /// The steps that need no judge when nothing was seen in them. These come before those of the profile.
     pub harmless: Vec<HarmlessLine>,
     /// Steps that the organisation has decided. These come before those of the profile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<ExampleLine>,
-    /// What an agent does all day. Lists add to those of the profile.
+    /// The everyday work of an agent. Lists add to those of the profile.
     #[serde(skip_serializing_if = "EverydaySection::is_default")]
     pub everyday: EverydaySection,
-    /// What is made of findings. These come before those of the profile.
+    /// The treatments of findings. These come before those of the profile.
     pub treatments: Vec<TreatmentLine>,
     /// The organisation's own rules. These come before those of the profile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<OwnRuleLine>,
-    /// What is forbidden under conditions. These add to those of the profile.
+    /// The conditions under which steps are forbidden. These add to those of the profile.
     #[serde(skip_serializing_if = "ConditionsSection::is_default")]
     pub conditions: ConditionsSection,
-    /// Whose verdicts are enforced. These come before those of the profile.
+    /// The modes: which verdicts are enforced. These come before those of the profile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<ModeLine>,
-    /// Which tools may be called.
+    /// The tools that may be called.
     pub tools: ToolLines,
-    /// Which hosts data may go to.
+    /// The hosts that data may go to.
     pub destinations: DestinationLines,
     /// Method (or `default`) to `deny`, `allow` or `error`.
     pub posture: BTreeMap<String, String>,
-    /// How masked text is replaced.
+    /// The way in which masked text is replaced.
     pub mask: MaskLines,
-    /// How the local judge weighs findings.
+    /// The weights of findings for the local judge.
     pub local_judge: LocalJudgeSection,
-    /// What is demanded of a judge that is a model.
+    /// The demands on a judge that is a model.
     pub judge: JudgeSection,
     /// The organisation's own reason codes, with what they mean.
     pub reason_codes: BTreeMap<String, CodeLine>,
-    /// What agents are shown.
+    /// The parts of a verdict that agents are shown.
     pub disclosure: DisclosureLines,
-    /// What audit records tell.
+    /// The contents of audit records.
     #[serde(skip_serializing_if = "RecordLines::is_default")]
     pub audit: RecordLines,
-    /// What differs for a team, by its name.
+    /// The differences for a team, by its name.
     #[serde(skip_serializing)]
     pub teams: BTreeMap<String, LayerFile>,
-    /// What differs for an agent, by its id or a pattern of ids.
+    /// The differences for an agent, by its id or a pattern of ids.
     #[serde(skip_serializing)]
     pub agents: BTreeMap<String, LayerFile>,
     /// In a layer: patterns of the callers for whom it holds.
@@ -85,12 +85,12 @@ pub struct PolicyFile {
     /// In the layer of an agent: the team to which it belongs.
     #[serde(skip_serializing)]
     pub team: Option<String>,
-    /// Where it was read.
+    /// The path that it was read from.
     #[serde(skip)]
     pub(super) path: Option<String>,
 }
 
-/// What a team or an agent has of its own, as it is written: any key of a policy but `extends`, `teams` and `agents`.
+/// The layer of a team or an agent, as it is written: any key of a policy but `extends`, `teams` and `agents`.
 #[derive(Clone, Debug, Default)]
 pub struct LayerFile(pub(super) Box<PolicyFile>);
 

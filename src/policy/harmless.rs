@@ -1,4 +1,4 @@
-//! What needs no judge: steps that the policy names as harmless, as long as nothing was seen in them.
+//! The steps that need no judge: those that the policy names as harmless, as long as nothing was seen in them.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +24,7 @@ pub struct HarmlessEntry {
     pub max_bytes: Option<usize>,
     /// Patterns of user ids. When given, the step must name such a user.
     pub users: NamePatterns,
-    /// Whether every text of the message has to be an id: no words.
+    /// True if every text of the message has to be an id: no words.
     pub only_ids: bool,
     /// Arguments by name, each with the expression that the whole of its JSON must match. When given, a call must have no others.
     pub arguments: Option<BTreeMap<String, Regex>>,
@@ -55,8 +55,8 @@ impl HarmlessEntry {
     }
 }
 
-/// Whether a text is an id, a version, a word of a protocol: at most 64 bytes without blanks, and no more than two words in
-/// whatever spelling (`order-7781`, `taskState`). A name of three words can be an order: `wireMoneyToMallory`.
+/// Returns `true` if a text is an id, a version, a word of a protocol: at most 64 bytes without blanks, and no more than two words
+/// in any spelling (`order-7781`, `taskState`). A name of three words can be an order: `wireMoneyToMallory`.
 fn is_id(text: &str) -> bool {
     const MAX_LEN: usize = 64;
     const MAX_WORDS: usize = 2;
@@ -85,7 +85,7 @@ fn words_of_id(text: &str) -> usize {
     words
 }
 
-/// Whether every text of a message is an id: its body, and the ids around it, which are not its context.
+/// Returns `true` if every text of a message is an id: its body, and the ids around it, which are not its context.
 fn only_ids(step: &Step) -> bool {
     /// A sentence can come in as many texts as it has words.
     const MAX_WORDS: usize = 4;
@@ -94,8 +94,8 @@ fn only_ids(step: &Step) -> bool {
     words <= MAX_WORDS && body().all(|content| is_id(&content.text)) && has_proper_ids(step)
 }
 
-/// Whether what stands around the body of a message, where ids are expected, is ids. What the context says of the agent is
-/// none of the message; nor are the names of methods and of the tool.
+/// Returns `true` if the texts around the body of a message, where ids are expected, are ids. What the context says of the agent
+/// is no part of the message; nor are the names of methods and of the tool.
 fn has_proper_ids(step: &Step) -> bool {
     let tool = step.tool_call.as_ref().and_then(|call| call.content);
     let mut around = step.contents.iter().filter(|content| {

@@ -51,7 +51,7 @@ struct FirstStageSection {
 pub enum CodeLine {
     /// The meaning.
     Meaning(String),
-    /// What follows the next dot.
+    /// The meanings by what follows the next dot.
     Further(BTreeMap<String, CodeLine>),
 }
 

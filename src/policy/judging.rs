@@ -1,4 +1,4 @@
-//! What an organisation demands of its judge: how lax a decision may be, how sure an allow has to be, what a small model
+//! The demands of an organisation on its judge: how lax a decision may be, how sure an allow has to be, what a small model
 //! may decide by itself, and the organisation's own reason codes.
 //!
 //! Nothing here makes a judge laxer than it is: every demand leaves a decision as it was given or makes it stricter.
@@ -6,16 +6,16 @@
 use crate::model::named_enum;
 use crate::model::{Authorization, Decision, Kind, ReasonCode, Risk};
 
-/// What an organisation demands of its judge.
+/// The demands of an organisation on its judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JudgeRules {
     /// The laxest decision for each view of risk and authorisation.
     pub table: StrictnessTable,
-    /// How sure a judge has to be to let a step happen.
+    /// The confidence that a judge needs to let a step happen.
     pub confidence: ConfidenceRules,
-    /// What the first of two models may decide by itself.
+    /// The decisions that the first of two models may make by itself.
     pub first: FirstStageRules,
-    /// How texts are judged that are too long for one prompt.
+    /// The way in which texts are judged that are too long for one prompt.
     pub long_texts: LongTexts,
     /// The way of steps that would be denied if no model could be asked.
     pub suspected: Suspected,
@@ -30,7 +30,7 @@ named_enum! {
         /// They are judged like others; the verdict and a model are told.
         #[default]
         Note = "note",
-        /// A model is asked, whatever rules or the scorer would let happen.
+        /// A model is asked, even if rules or the scorer would let the step happen.
         Ask = "ask",
         /// They are denied.
         Deny = "deny",
@@ -50,7 +50,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// How texts are judged that are too long for one prompt.
+    /// The way in which texts are judged that are too long for one prompt.
     #[derive(Default)]
     LongTexts {
         /// In one call: of such a text, windows around what was found and what looks most like an order are shown.
@@ -61,9 +61,9 @@ named_enum! {
     }
 }
 
-/// How sure a judge has to be for an allow, or a modification, to count as one.
+/// The confidence that a judge needs for an allow, or a modification, to count as one.
 ///
-/// Below it the step is denied with `approval_required`: somebody who knows more has to say so. An answer that is not
+/// Below it the step is denied with `approval_required`: a person who knows more has to approve it. An answer that is not
 /// sure at all (0) lets nothing happen, whatever is configured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConfidenceRules {
@@ -74,7 +74,7 @@ pub struct ConfidenceRules {
 }
 
 impl ConfidenceRules {
-    /// Whether an answer of this confidence is sure enough to let a step of this kind happen.
+    /// Returns `true` if an answer of this confidence is sure enough to let a step of this kind happen.
     pub fn suffices(&self, kind: Kind, confidence: f64) -> bool {
         confidence > 0.0 && confidence >= self.least(kind)
     }
@@ -85,10 +85,10 @@ impl ConfidenceRules {
     }
 }
 
-/// What the first of two models may decide by itself. Whatever it may not is asked of the second one.
+/// The decisions that the first of two models may make by itself. The second one is asked for all others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FirstStageRules {
-    /// How sure it has to be, 0 to 1.
+    /// The confidence that it needs, 0 to 1.
     pub min_confidence: f64,
     /// The risk from which on it may not decide.
     pub escalate_risk: Risk,
@@ -101,7 +101,7 @@ pub struct FirstStageRules {
 pub struct OwnCode {
     /// The code; it begins with `org.`.
     pub code: ReasonCode,
-    /// What it means, in one sentence, for the judge.
+    /// The meaning, in one sentence, for the judge.
     pub meaning: String,
 }
 
@@ -118,7 +118,7 @@ pub struct OwnCode {
 /// | critical | allow | deny | deny | deny |
 ///
 /// Where the laxest decision is `modify`, a modification stands and an allow becomes a deny: nobody can make up the edits
-/// that were not given. The risk is that of the step as it stands; what is left of it after the judge's edits is for the
+/// Where the laxest decision is `modify`, a modification stands and an allow becomes a deny: no one can make up the edits
 /// judge to say, and for the screening of the modified step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StrictnessTable {

@@ -29,8 +29,8 @@ struct ThresholdLine {
     deny_above: Option<f64>,
 }
 
-/// What is made of the probability of harm that the trained scorer gives a step. What is left out is what the scorer's model
-/// says of itself.
+/// The thresholds for the probability of harm that the trained scorer gives a step. Those that are left out are the thresholds
+/// that the scorer's model brings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Thresholds {
     /// Below it the step is allowed. 0: never.

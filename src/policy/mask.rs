@@ -1,19 +1,19 @@
-//! How masked text is replaced.
+//! The replacement of masked text.
 
 use std::fmt;
 
 use crate::model::{Finding, ReasonCode};
 
-/// How masked text is replaced.
+/// The style in which masked text is replaced.
 #[derive(Clone, PartialEq, Eq)]
 pub enum MaskStyle {
     /// Twelve stars, as in the AOS examples.
     Stars,
-    /// What stood there, after its rule: `[EMAIL]`, `[GITHUB_PAT]`.
+    /// The kind of the text, after its rule: `[EMAIL]`, `[GITHUB_PAT]`.
     Placeholder,
     /// Stars, and the last four characters where those are digits: `********1234`.
     LastFour,
-    /// What stood there and twelve hexadecimal digits of a keyed hash: equal values stay equal, `[EMAIL:1f0c2a9b7d3e]`.
+    /// The kind of the text and twelve hexadecimal digits of a keyed hash: equal values stay equal, `[EMAIL:1f0c2a9b7d3e]`.
     Hash {
         /// The key: BLAKE3 of what the configured variable holds.
         key: [u8; 32],
@@ -40,7 +40,7 @@ impl MaskStyle {
         }
     }
 
-    /// What stands in for a part of an argument: one plain word in every style. Stars and brackets mean something to a shell,
+    /// Returns the replacement for a part of an argument: one plain word in every style. Stars and brackets mean something to a shell,
     /// a path or a pattern.
     pub fn word(&self, finding: &Finding, text: &str) -> String {
         let stand_in = self.stand_in(finding, text);
@@ -51,7 +51,7 @@ impl MaskStyle {
         format!("MASKED{plain}")
     }
 
-    /// What stands in for a text that a finding wants masked.
+    /// Returns the replacement for a text that a finding wants masked.
     pub fn stand_in(&self, finding: &Finding, text: &str) -> String {
         let what = finding.rule.rsplit('.').next().unwrap_or_default().to_ascii_uppercase();
         match self {
@@ -65,7 +65,7 @@ impl MaskStyle {
         }
     }
 
-    /// What stands in for a text of which only the reason is known that it has to go.
+    /// Returns the replacement for a text of which only the reason for masking is known.
     pub fn stand_in_for(&self, reason: &ReasonCode) -> String {
         match self {
             MaskStyle::Stars | MaskStyle::LastFour => STARS.to_owned(),

@@ -1,4 +1,4 @@
-//! An organisation's policy: what is made of findings, which tools may be used, what happens when nobody can decide.
+//! An organisation's policy: what is made of findings, which tools may be used, what happens when no judge can decide.
 //!
 //! A policy is data: a TOML file that extends a built-in profile (`profiles/*.toml`). It is read and checked once,
 //! compiled, given a version (a hash of what it says), and never changes afterwards; a reload makes a new one.
@@ -62,49 +62,49 @@ pub struct Policy {
     pub name: String,
     /// Changes exactly when what the policy says changes.
     pub version: String,
-    /// What is made of findings: the first entry that fits decides.
+    /// The treatments of findings: the first entry that fits decides.
     treatments: Vec<TreatmentEntry>,
-    /// What needs no judge when nothing was seen in it.
+    /// The steps that need no judge when nothing was seen in them.
     harmless: Vec<HarmlessEntry>,
-    /// What an agent does all day.
+    /// The everyday work of an agent.
     pub everyday: Everyday,
-    /// Whose verdicts are enforced, where that differs from the organisation.
+    /// The modes: which verdicts are enforced, where that differs from the organisation.
     pub modes: Modes,
-    /// Which tools may be called.
+    /// The tools that may be called.
     pub tools: ToolRules,
-    /// Which hosts data may go to.
+    /// The hosts that data may go to.
     pub destinations: DestinationRules,
-    /// What happens when nobody can decide.
+    /// The posture: what happens when no judge can decide.
     pub posture: PostureTable,
-    /// How masked text is replaced.
+    /// The way in which masked text is replaced.
     pub mask: MaskStyle,
-    /// How the local judge weighs findings.
+    /// The weights of findings for the local judge.
     pub local_judge: LocalJudgeRules,
-    /// What is demanded of a judge that is a model.
+    /// The demands on a judge that is a model.
     pub judge: JudgeRules,
     /// The organisation's own reason codes, by name.
     pub own_codes: Vec<OwnCode>,
     /// The organisation's own rules.
     pub own_rules: OwnRules,
-    /// What it forbids under conditions.
+    /// The conditions under which it forbids steps.
     pub conditions: Conditions,
-    /// What the organisation wants its judge to know, in its own words; rendered into the system prompt.
+    /// The information for the judge in the organisation's own words; rendered into the system prompt.
     pub guidance: String,
     /// Steps that the organisation has decided, for its judge to go by.
     pub examples: Vec<Example>,
-    /// What of a verdict the organisation shows to its agents.
+    /// The parts of a verdict that the organisation shows to its agents.
     pub disclosure: Disclosure,
-    /// What audit records tell of the organisation's steps.
+    /// The contents of the audit records of the organisation's steps.
     pub records: RecordRules,
     /// The file from which it was read: agents that it guards have no business there.
     pub path: Option<String>,
-    /// What the policy says, with what it builds on, as a file: what the version is the hash of.
+    /// The policy, with what it builds on, as a file: the version is the hash of this text.
     pub source: String,
-    /// What differs for teams and agents, each over this policy.
+    /// The differences for teams and agents, each over this policy.
     pub layers: Layers,
 }
 
-/// Which tools may be called.
+/// The tools that may be called.
 #[derive(Clone, Debug)]
 pub struct ToolRules {
     /// When given, only these.
@@ -113,11 +113,11 @@ pub struct ToolRules {
     pub deny: NamePatterns,
     /// Calls of tools that the agent itself does not declare.
     pub undeclared: Undeclared,
-    /// What tools do, where the organisation says so.
+    /// The classes of tools that the organisation states.
     pub classes: ToolClassRules,
 }
 
-/// Which hosts data may go to. A host that fits neither list is judged by what it is.
+/// The hosts that data may go to. A host that fits neither list is judged by what it is.
 #[derive(Clone, Debug)]
 pub struct DestinationRules {
     /// Hosts that the organisation trusts: nothing is found there, whatever they look like.
@@ -126,7 +126,7 @@ pub struct DestinationRules {
     pub deny: NamePatterns,
 }
 
-/// What is made of a call of a tool that the agent does not declare, although it declares some.
+/// The treatment of a call of a tool that the agent does not declare, although it declares some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Undeclared {
     /// Nothing.
@@ -156,16 +156,16 @@ impl PostureTable {
     }
 }
 
-/// How the local judge weighs findings, and what is made of its scorer's probabilities; its own documentation has the rules.
+/// The weights of findings for the local judge, and the thresholds for its scorer's probabilities; its own documentation has the rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LocalJudgeRules {
     /// Deny when the combined weight of findings reaches this, 0 to 1.
     pub deny_at: f64,
-    /// What is made of the trained scorer's probabilities.
+    /// The thresholds for the trained scorer's probabilities.
     pub thresholds: ThresholdTable,
 }
 
-/// What of a verdict the organisation shows to its agents.
+/// The parts of a verdict that the organisation shows to its agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disclosure {
     /// `result.reasoning`.
@@ -180,7 +180,7 @@ pub struct Disclosure {
     pub local: bool,
 }
 
-/// What audit records tell of an organisation's steps.
+/// The contents of the audit records of an organisation's steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordRules {
     /// The texts of a step, without what is withheld.

@@ -79,7 +79,7 @@ impl Modes {
         built.collect::<Result<_, _>>().map(Self)
     }
 
-    /// What is said of a step as a whole.
+    /// Returns the enforcement for a step as a whole.
     pub fn of_step(&self, step: &Step, caller: &Caller) -> Option<Enforcement> {
         let mut entries = self.0.iter().filter(|entry| entry.rules.is_empty());
         entries
@@ -87,7 +87,7 @@ impl Modes {
             .map(|entry| entry.enforcement)
     }
 
-    /// What is said of the findings of a rule.
+    /// Returns the enforcement for the findings of a rule.
     pub fn of_rule(&self, rule: &str, step: &Step, caller: &Caller) -> Option<Enforcement> {
         let mut entries = self.0.iter().filter(|entry| entry.rules.matches(rule));
         entries
@@ -95,12 +95,12 @@ impl Modes {
             .map(|entry| entry.enforcement)
     }
 
-    /// Whether anything is said of single rules.
+    /// Returns `true` if an entry names single rules.
     pub fn name_rules(&self) -> bool {
         self.0.iter().any(|entry| !entry.rules.is_empty())
     }
 
-    /// How many entries observe.
+    /// Returns the number of entries that observe.
     pub fn observing(&self) -> usize {
         let observes = |entry: &&ModeEntry| entry.enforcement == Enforcement::Observe;
         self.0.iter().filter(observes).count()

@@ -21,7 +21,7 @@ impl NamePatterns {
         })
     }
 
-    /// Whether any pattern fits the whole name.
+    /// Returns `true` if any pattern fits the whole name.
     pub fn matches(&self, name: &str) -> bool {
         self.written.iter().any(|pattern| fits(pattern, name))
     }
@@ -32,14 +32,14 @@ impl NamePatterns {
         self.written.iter().map(String::as_str).filter(unused).collect()
     }
 
-    /// Whether there is no pattern at all.
+    /// Returns `true` if there is no pattern at all.
     pub fn is_empty(&self) -> bool {
         self.written.is_empty()
     }
 }
 
-/// Whether a pattern fits a whole name. Only the latest star is tried again, so that this takes at most the product of the two
-/// lengths.
+/// Returns `true` if a pattern fits a whole name. Only the latest star is tried again, so that this takes at most the product of the
+/// two lengths.
 fn fits(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.chars(), name.chars());
     // What stands behind the latest star, and the part of the name that it was last tried on.

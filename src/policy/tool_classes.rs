@@ -1,4 +1,4 @@
-//! What tools do, where an organisation says so: its word comes before every guess.
+//! The classes of tools that an organisation states: its word comes before every guess.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What is made of findings.
+//! The treatments of findings.
 
 use super::suggest::did_you_mean;
 use super::{NamePatterns, Policy, PolicyError, Suspected};
@@ -17,17 +17,17 @@ pub struct TreatmentEntry {
     pub kinds: Vec<Kind>,
     /// Methods; empty: any.
     pub methods: Vec<Method>,
-    /// Whether the step hands something to somebody else; `None`: either.
+    /// True if the step hands something to a third party; `None`: either.
     pub leaving: Option<bool>,
     /// At least this severity.
     pub min_severity: Severity,
     /// At least this confidence.
     pub min_confidence: Confidence,
-    /// What follows.
+    /// The treatment that follows.
     pub treatment: Treatment,
 }
 
-/// Whether the data of a finding leaves to a third party.
+/// The flow of a finding's data: to a third party, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DataFlow {
     /// It leaves: by a message, a post, an upload.
@@ -107,12 +107,12 @@ impl Policy {
         }
     }
 
-    /// What this organisation makes of a finding in a step that hands nothing to anybody else.
+    /// Returns this organisation's treatment of a finding in a step that hands nothing to a third party.
     pub fn treatment(&self, finding: &Finding, step: &Step) -> Treatment {
         self.treatment_of(finding, step, DataFlow::Internal)
     }
 
-    /// What this organisation makes of a finding: the first entry that fits, else what the rule suggests. A suspicion is a
+    /// Returns this organisation's treatment of a finding: the first entry that fits, else what the rule suggests. A suspicion is a
     /// denial where the policy wants no model to overrule one.
     pub fn treatment_of(&self, finding: &Finding, step: &Step, flow: DataFlow) -> Treatment {
         let treatment = self

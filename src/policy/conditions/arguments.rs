@@ -13,7 +13,7 @@ const MAX_TEXT: usize = 64 * 1024;
 /// Objects and lists within each other.
 const MAX_DEPTH: usize = 16;
 
-/// What is told of a call's arguments.
+/// The facts about a call's arguments.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     /// Each value as text: objects and lists as JSON. Nothing inside of lists.
@@ -26,12 +26,12 @@ pub(super) struct Arguments {
     count: usize,
 }
 
-/// What conditions do not see.
+/// The parts of the arguments that conditions do not see.
 #[derive(Debug, Default)]
 pub(super) struct Unseen {
     /// The arguments of which something is missing.
     pub(super) paths: BTreeSet<String>,
-    /// Whether there is more, nobody knows where.
+    /// True if something is missing without a known place.
     pub(super) rest: bool,
 }
 
@@ -107,7 +107,7 @@ impl Arguments {
     }
 }
 
-/// Whether a value stands in a list.
+/// The place of a value: in a list, or not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Inside {
     Objects,

@@ -10,16 +10,16 @@ use super::World;
 use super::arguments::{Arguments, Unseen};
 use crate::model::{Caller, ClassSet, Finding, Place, Step};
 
-/// What conditions may ask about.
+/// The facts that conditions may ask about.
 #[derive(Clone, Debug)]
 pub struct Facts<'a> {
-    /// Who asks.
+    /// The caller of the step.
     pub caller: &'a Caller,
     /// The step.
     pub step: &'a Step,
-    /// What the called tool does.
+    /// The classes of the called tool.
     pub classes: ClassSet,
-    /// What rules found, and the policy heeds.
+    /// The findings of rules that the policy heeds.
     pub findings: Vec<&'a Finding>,
     /// The trained scorer's probability of an attack.
     pub local_score: Option<f64>,
@@ -29,20 +29,20 @@ pub struct Facts<'a> {
     pub time: Time,
 }
 
-/// What conditions may ask about a session.
+/// The facts that conditions may ask about a session.
 #[derive(Clone, Debug, Default)]
 pub struct SessionSeen<'a> {
     /// Earlier steps.
     pub steps: u32,
     /// Those of them that were denied and are remembered.
     pub denied: usize,
-    /// Whether a text was read that anybody may have written.
+    /// True if a text was read that an outsider may have written.
     pub read_untrusted: bool,
-    /// Whether something private was read after that.
+    /// True if something private was read after that.
     pub read_sensitive: bool,
     /// The tools that were called.
     pub tools: BTreeSet<&'a str>,
-    /// Whether it is known from its beginning.
+    /// True if it is known from its beginning.
     pub complete: bool,
 }
 

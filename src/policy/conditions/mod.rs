@@ -30,7 +30,7 @@ use sheet::{Place, Sheet};
 
 /// The family's name: what a condition is reported under begins so.
 pub const CONDITION_FAMILY: &str = "condition";
-/// What conditions may ask about, as a Cedar schema.
+/// The facts that conditions may ask about, as a Cedar schema.
 pub const CONDITION_SCHEMA: &str = include_str!("schema.cedarschema");
 
 /// The most conditions of an effective policy.
@@ -55,7 +55,7 @@ pub struct ConditionsSection {
 /// One condition.
 #[derive(Clone, Debug)]
 pub struct Condition {
-    /// What is documented of it; its id is `condition.` and its `@id`.
+    /// Its documentation; its id is `condition.` and its `@id`.
     pub rule: Rule,
     /// The line on which it begins, with its file.
     pub place: String,
@@ -146,17 +146,17 @@ impl Conditions {
         self.0.iter().flat_map(|sheet| &sheet.conditions)
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether one of them asks for the trained scorer's probability.
+    /// Returns `true` if one of them asks for the trained scorer's probability.
     pub fn ask_for_the_score(&self) -> bool {
         self.iter().any(|condition| condition.reads.score)
     }
 
-    /// A finding for each condition that holds for a step, or of which nobody knows whether it does.
+    /// Returns a finding for each condition that holds for a step, or of which it is not known whether it does.
     pub fn findings(&self, facts: &Facts<'_>) -> Vec<Finding> {
         let Some((request, entities, unseen)) = WORLD.as_ref().and_then(|world| facts.request(world)) else {
             return self
@@ -209,7 +209,7 @@ impl Condition {
     }
 }
 
-/// What went wrong, without a word of the step.
+/// Describes the error, without a word of the step.
 fn told(error: &EvaluationError) -> &'static str {
     match error {
         EvaluationError::IntegerOverflow(_) => "a number is too large to calculate with",

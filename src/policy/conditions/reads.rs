@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::arguments::Unseen;
 
-/// What a condition asks for.
+/// The facts that a condition asks for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reads {
     /// Arguments, by name.
     names: BTreeSet<String>,
-    /// Whether it works out names of arguments.
+    /// True if it works out names of arguments.
     any: bool,
-    /// Whether it asks for the trained scorer's probability.
+    /// True if it asks for the trained scorer's probability.
     pub(super) score: bool,
     /// What it looks for in which set, such as `findings` and `secret`.
     pub(super) expected: BTreeSet<(String, String)>,
@@ -60,7 +60,7 @@ impl Reads {
             .extend(names.map(|name| (set.to_owned(), name.to_owned())));
     }
 
-    /// Whether it asks for something that it could not see.
+    /// Returns `true` if it asks for something that it could not see.
     pub(super) fn concern(&self, unseen: &Unseen) -> bool {
         let reads = self.any || !self.names.is_empty();
         let hides = |name: &String| unseen.hides(name);

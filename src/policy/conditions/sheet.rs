@@ -15,7 +15,7 @@ use crate::policy::values::{line, list, named};
 const MAX_ID: usize = 64;
 /// The longest `@title`, in characters.
 const MAX_TITLE: usize = 200;
-/// What a condition may lead to.
+/// The treatments that a condition may lead to.
 const TREATMENTS: &[Treatment] = &[Treatment::Evidence, Treatment::Suspect, Treatment::Deny];
 /// Stack for parsing and validating what the scan lets through. Measured: 16 MiB at most, without optimisation.
 const STACK: usize = 32 << 20;
@@ -28,7 +28,7 @@ pub(super) struct Sheet {
     pub(super) policies: PolicySet,
 }
 
-/// Where a text stands.
+/// The place of a text.
 #[derive(Debug)]
 pub(super) struct Place {
     file: String,
@@ -194,7 +194,7 @@ fn known(set: &str, name: &str) -> Result<(), String> {
     ))
 }
 
-/// What is documented of a condition, by its annotations.
+/// Reads the documentation of a condition from its annotations.
 fn rule(policy: &Policy) -> Result<Rule, String> {
     if policy.effect() == Effect::Permit {
         return Err("expected `forbid`, found `permit`: what no condition forbids goes on as without them".to_owned());
@@ -251,7 +251,7 @@ fn rule(policy: &Policy) -> Result<Rule, String> {
     })
 }
 
-/// Where Cedar finds something wrong, and what.
+/// Returns the place of an error that Cedar reports, and its text.
 fn told(error: &dyn Diagnostic) -> (usize, String) {
     let label = error.labels().and_then(|mut labels| labels.next());
     let offset = label.as_ref().map_or(0, |label| label.offset());

@@ -23,7 +23,7 @@ const COMPILED_BYTES: usize = 1 << 20;
 /// The most examples of a kind, and the bytes of one.
 const MAX_EXAMPLES: usize = 32;
 const MAX_EXAMPLE: usize = 2000;
-/// What a rule may suggest. Not `allow`: a text that anybody may write would settle a step.
+/// The treatments that a rule may suggest. Not `allow`: a text that an attacker may have written would settle a step.
 const SUGGESTED: &[Treatment] = &[
     Treatment::Ignore,
     Treatment::Evidence,

@@ -47,7 +47,7 @@ pub struct TreatmentLine {
 }
 
 impl TreatmentLine {
-    /// What is made of one rule's findings.
+    /// Makes the line for one rule's findings.
     pub(super) fn of_rule((id, treatment): (String, String)) -> Self {
         Self {
             rules: vec![id],
@@ -149,7 +149,7 @@ fn hosts(list: Option<&[String]>) -> Result<NamePatterns, String> {
     }
 }
 
-/// Whether a pattern can fit a host at all: one with a scheme or a path never does, and no error would say so.
+/// Returns `true` if a pattern can fit a host at all: one with a scheme or a path never does, and no error would say so.
 fn may_fit_a_host(pattern: &str) -> bool {
     let is_address =
         pattern.parse::<core::net::Ipv6Addr>().is_ok() || pattern.starts_with('[') && pattern.ends_with(']');
