@@ -1,4 +1,4 @@
-//! Where audit records go, and how they are kept.
+//! The place of audit records, and how they are kept.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ const MIN_KEEP: Duration = Duration::from_secs(24 * 3_600);
 const MAX_KEEP: Duration = Duration::from_secs(100 * 366 * 24 * 3_600);
 
 impl Reader<'_> {
-    /// Where audit records go, and what happens while they cannot be written.
+    /// Reads the place of audit records, and what happens while they cannot be written.
     pub(super) fn audit(
         &self,
         section: &AuditSection,
@@ -63,7 +63,7 @@ impl Reader<'_> {
         Ok((settings, on_failure))
     }
 
-    /// How records in a database are kept.
+    /// Reads how records in a database are kept.
     pub(super) fn audit_keeping(
         &self,
         section: &AuditSection,
@@ -128,7 +128,7 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a text can only be meant as a file: what has neither a dot nor a folder may be a slip of `stderr` or `off`.
+/// Returns `true` if a text can only be meant as a file: one with neither a dot nor a folder may be a slip of `stderr` or `off`.
 fn is_file_name(text: &str) -> bool {
     let name = text.rsplit(['/', '\\']).next().unwrap_or_default();
     let clean = text.trim() == text && !text.chars().any(char::is_control);

@@ -1,4 +1,4 @@
-//! What the values of guardian.toml are held to, by the path of the key: names and bounds. The file is checked by it, and its schema shows it.
+//! The names and bounds of the values of guardian.toml, by the path of the key. The file is checked by them, and its schema shows them.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use crate::server::{OnDecisionFailure, OtherOrganisation};
 use crate::telemetry::{LogFormat, otlp};
 use crate::{audit, judge, llm, local, selftest, wire};
 
-/// Something that is said of a key.
+/// A rule about a key.
 pub(crate) enum Constraint {
     /// One of these names; of a list, each item is.
     OneOf(Vec<&'static str>),
@@ -24,11 +24,11 @@ pub(crate) enum Constraint {
     Keys(Vec<&'static str>),
     /// Keys that have to be there.
     Needs(&'static [&'static str]),
-    /// These keys too: whoever has them is not told that they are unknown.
+    /// These keys too: a user who has them is not told that they are unknown.
     Also(&'static [&'static str]),
     /// Any other keys.
     Open,
-    /// What it is, in words.
+    /// A description in words.
     Words(&'static str),
     /// This, in the place of what the type says.
     Schema(Value),
@@ -92,7 +92,7 @@ fn named<T>(names: &[(&'static str, T)]) -> Constraint {
 const TEN_MINUTES: u64 = 600_000;
 const DAY: u64 = 24 * 3_600;
 
-/// What is said of each key, by its path.
+/// Returns the rules about each key, by its path.
 pub(crate) fn said() -> Vec<(String, Constraint)> {
     let plain = limits().into_iter().chain(kept()).chain(judging()).chain(gateways());
     let plain = plain.map(|(path, said)| (path.to_owned(), said));
@@ -104,7 +104,7 @@ pub(crate) fn said() -> Vec<(String, Constraint)> {
     plain.chain(endpoints).collect()
 }
 
-/// What describes an endpoint.
+/// Returns the keys that describe an endpoint.
 fn endpoint() -> Vec<(&'static str, Constraint)> {
     vec![
         ("api", OneOf(vec!["openai", "azure"])),
@@ -187,7 +187,7 @@ fn limits() -> Vec<(&'static str, Constraint)> {
     ]
 }
 
-/// What is kept: answers, sessions, records, logs.
+/// Returns the keys about what is kept: answers, sessions, records, logs.
 fn kept() -> Vec<(&'static str, Constraint)> {
     vec![
         ("a2a.side", named(SIDES)),
@@ -243,7 +243,7 @@ const REMOVED: &[(&str, &str)] = &[
 ];
 
 impl Constraint {
-    /// Why a value is none of those that are meant; what is said of names and of needed keys is for the readers, which know more.
+    /// Returns the reason why a value is not allowed; rules about names and needed keys are for the readers, which know more.
     fn refuses(&self, value: &toml::Value) -> Option<String> {
         let number = value.as_float().or(value.as_integer().map(|number| number as f64))?;
         match self {

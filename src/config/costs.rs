@@ -33,7 +33,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// What an organisation may use: its own values, else those of `[limits]`.
+    /// Returns the allowance of an organisation: its own values, else those of `[limits]`.
     pub(super) fn allowance(&self, limits: &LimitSection, own: Option<&OrganisationSection>) -> limit::Allowance {
         let own_or = |own: Option<f64>| own.or(limits.organisation_spend_per_day);
         let calls = own
@@ -51,7 +51,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A budget in money is worth something only where every endpoint says what it costs.
+    /// Checks that every endpoint states its prices if there is a budget in money.
     ///
     /// An endpoint that costs nothing says so: `price_in = 0.0`, `price_out = 0.0`.
     pub(super) fn check_budgets(&self, file: &ConfigFile) -> Result<(), ConfigError> {

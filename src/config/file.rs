@@ -267,7 +267,7 @@ pub(super) struct LogSection {
     pub(super) format: Option<String>,
 }
 
-/// Where telemetry goes.
+/// The destination of telemetry.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct OtlpSection {
@@ -277,7 +277,7 @@ pub(super) struct OtlpSection {
     pub(super) content: Option<bool>,
 }
 
-/// Where events go.
+/// The destination of events.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct EventSection {
@@ -416,7 +416,7 @@ pub(super) struct GatewaySection {
     pub(super) tools_file: Option<String>,
 }
 
-/// What a gateway shows to get tokens for the agent behind it.
+/// The credentials with which a gateway gets tokens for the agent behind it.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct GatewayOAuth2Section {

@@ -19,7 +19,7 @@ use crate::{pipeline, server};
 /// Headers in which models are shown a key.
 const CREDENTIALS: &[&str] = &["authorization", "x-api-key", "api-key"];
 
-/// What the guardian itself answers under.
+/// The paths under which the guardian itself answers.
 const TAKEN: &[&str] = &[
     "/",
     "/aos",
@@ -299,7 +299,7 @@ impl One<'_> {
         Err(self.wrong("client_auth", why))
     }
 
-    /// What the gateway shows to get tokens for the agent behind it.
+    /// Reads the credentials with which the gateway gets tokens for the agent behind it.
     fn oauth2(&self) -> Result<Option<ClientCredentials>, ConfigError> {
         let Some(section) = &self.section.oauth2 else {
             return Ok(None);

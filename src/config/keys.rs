@@ -81,7 +81,7 @@ pub(super) fn named(name: &str) -> Result<&str, String> {
     Ok(name)
 }
 
-/// What to say of a variable that is not there.
+/// Returns the message about a variable that is not there.
 pub(super) fn not_set(name: &str) -> String {
     format!("the environment variable `{name}` is not set")
 }
@@ -89,7 +89,7 @@ pub(super) fn not_set(name: &str) -> String {
 /// Shorter keys can be guessed.
 const MIN_LEN: usize = 16;
 
-/// Whether a hash is that of nothing, of blanks, or of a variable that was not there.
+/// Returns `true` if a hash is that of nothing, of blanks, or of a variable that was not there.
 fn is_of_no_key(digest: &[u8; 32]) -> bool {
     const BLANK: &[&str] = &[
         "",

@@ -8,7 +8,7 @@ use super::settings::Reader;
 use crate::learning;
 
 impl Reader<'_> {
-    /// How the guardian learns from its judge.
+    /// Reads how the guardian learns from its judge.
     pub(super) fn learning(&self, section: &LearningSection) -> Result<learning::Settings, ConfigError> {
         let every = self.interval(section.every.as_deref().unwrap_or("1 day"))?;
         if section.directory.as_deref().is_some_and(|text| text.trim().is_empty()) {

@@ -29,7 +29,7 @@ pub use keys::ApiKey;
 pub(crate) use organisations::moment;
 pub use settings::{Config, Keys, MissingKey, OrganisationSettings, PolicyChoice, WhoseKey};
 
-/// Why a configuration could not be used.
+/// The reason why a configuration could not be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file could not be read.
@@ -37,7 +37,7 @@ pub enum ConfigError {
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system said.
+        /// The error of the system.
         why: std::io::Error,
     },
     /// It is no TOML, or has a key that does not exist.
@@ -55,7 +55,7 @@ pub enum ConfigError {
         file: String,
         /// The key, or the variable.
         key: String,
-        /// What was expected, what was found, what to do.
+        /// The text of what was expected, what was found, what to do.
         why: String,
     },
 }
@@ -78,7 +78,7 @@ pub fn load(named: Option<&Path>) -> Result<Config, ConfigError> {
     load_with(named, Keys::Needed)
 }
 
-/// As [`load`], where keys of endpoints and organisations may be missing if nobody is going to be asked or to call.
+/// As [`load`], where keys of endpoints and organisations may be missing if no endpoint is going to be asked and no agent to call.
 ///
 /// # Errors
 ///

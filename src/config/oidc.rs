@@ -12,7 +12,7 @@ use crate::model::OrganisationId;
 
 /// Issuers that are trusted at most.
 const MAX_ISSUERS: usize = 16;
-/// What may sign where nothing is said.
+/// The algorithms that are accepted where none is configured.
 const USUAL: [Algorithm; 3] = [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA];
 
 impl Reader<'_> {
@@ -131,7 +131,7 @@ impl Reader<'_> {
         names.iter().enumerate().map(known).collect()
     }
 
-    /// An address from which keys may come: whoever could change what is read there could sign tokens.
+    /// Reads an address from which keys may come: an attacker who could change what is read there could sign tokens.
     fn key_url(&self, text: &str, at: &str, plain_http: bool) -> Result<Url, ConfigError> {
         let expected = || {
             let why = "expected an address that begins with `https://`, or one on this machine (`allow_plain_http` lets others be)";

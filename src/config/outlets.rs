@@ -1,4 +1,4 @@
-//! What is sent to other systems: telemetry and events.
+//! The outlets to other systems: telemetry and events.
 
 use url::Url;
 
@@ -9,7 +9,7 @@ use crate::events;
 use crate::telemetry::otlp;
 
 impl Reader<'_> {
-    /// Where telemetry goes; `None`: neither the file nor a standard variable says.
+    /// Reads the destination of telemetry; `None`: neither the file nor a standard variable names one.
     pub(super) fn otlp(&self, section: &OtlpSection) -> Result<Option<otlp::Settings>, ConfigError> {
         let settings = otlp::Settings {
             endpoint: section.endpoint.clone(),
@@ -28,7 +28,7 @@ impl Reader<'_> {
         Ok(Some(settings).filter(|settings| !disabled && (by_variable || settings.endpoint.is_some())))
     }
 
-    /// Where events go; `None`: nowhere.
+    /// Reads the destination of events; `None`: nowhere.
     pub(super) fn events(&self, section: &EventSection) -> Result<Option<events::Settings>, ConfigError> {
         let stream = self.name("events.stream", section.stream.as_deref().unwrap_or("GUARDIAN"), "-_")?;
         let subject = section.subject.as_deref().unwrap_or("guardian.events");

@@ -14,45 +14,45 @@ use crate::{
 /// Everything that is configured, checked.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where it came from, for messages.
+    /// The file that it came from, for messages.
     pub file: String,
     /// The server.
     pub server: server::Settings,
-    /// What a request may be.
+    /// The limits of a request.
     pub wire: wire::Limits,
     /// The judge, where one is configured.
     pub judge: Option<judge::Settings>,
     /// The trained scorer of the local judge.
     pub local_judge: local::Settings,
-    /// How it learns from its judge, where an organisation is to be learned for.
+    /// The settings for learning from its judge, where an organisation is to be learned for.
     pub learning: learning::Settings,
-    /// How a server asks its judge about known steps; `None`: it does not.
+    /// The settings for asking the judge of a server about known steps; `None`: it is not asked.
     pub canaries: Option<selftest::Settings>,
     /// The pipeline.
     pub pipeline: pipeline::Settings,
-    /// How much is examined at the same time.
+    /// The limits of what is examined at the same time.
     pub work: work::Settings,
     /// Rate limits.
     pub limits: limit::Settings,
     /// The cache.
     pub cache: cache::Settings,
-    /// What is remembered of sessions; `None`: nothing.
+    /// The settings of sessions; `None`: nothing is remembered of them.
     pub sessions: Option<session::Settings>,
     /// The server on which nodes share state; `None`: each node is alone.
     pub shared: Option<shared::Settings>,
-    /// The audit log; `None`: whatever the command finds fit.
+    /// The audit log; `None`: the command chooses.
     pub audit: Option<audit::Settings>,
-    /// What happens while its records cannot be written.
+    /// The handling of steps while its records cannot be written.
     pub audit_on_failure: audit::OnFailure,
-    /// How records in a database are kept.
+    /// The keeping of records in a database.
     pub audit_keeping: audit::Keeping,
     /// Logs.
     pub log: telemetry::Settings,
-    /// Where telemetry goes; `None`: nowhere.
+    /// The destination of telemetry; `None`: nowhere.
     pub otlp: Option<telemetry::otlp::Settings>,
-    /// Where events go; `None`: nowhere.
+    /// The destination of events; `None`: nowhere.
     pub events: Option<events::Settings>,
-    /// Whether edits of its files take effect at once.
+    /// True if edits of its files take effect at once.
     pub watch_files: bool,
     /// The issuers of tokens.
     pub oidc: Vec<access::Settings>,
@@ -60,7 +60,7 @@ pub struct Config {
     pub organisations: Vec<OrganisationSettings>,
     /// The gateways.
     pub gateways: Vec<gateway::Settings>,
-    /// Whether the file says whose policy applies, rather than leaving the built-in one in force.
+    /// True if the file says whose policy applies, rather than leaving the built-in one in force.
     pub says_policy: bool,
     /// Keys that are named and were not there; only where [`Keys::Unneeded`] says that they may be missing.
     pub missing_keys: Vec<MissingKey>,
@@ -69,7 +69,7 @@ pub struct Config {
 /// A key that the configuration names and that is not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MissingKey {
-    /// Who would need it.
+    /// The party that would need it.
     pub whose: WhoseKey,
     /// The key of the configuration that names it.
     pub at: String,
@@ -77,7 +77,7 @@ pub struct MissingKey {
     pub variable: String,
 }
 
-/// Who needs a key.
+/// The party that needs a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhoseKey {
     /// An endpoint of the judge: without it the endpoint cannot be asked.
@@ -101,19 +101,19 @@ pub struct OrganisationSettings {
     pub prompts: Option<PathBuf>,
     /// Its policy.
     pub policy: PolicyChoice,
-    /// What it may use of the judge.
+    /// The allowance of the judge's use.
     pub allowance: limit::Allowance,
     /// Its weight where several wait for the same.
     pub weight: NonZeroU32,
-    /// What is made of the trained scorer.
+    /// The mode of the trained scorer.
     pub local_judge: local::Mode,
-    /// Whether the guardian learns from its judge for it.
+    /// True if the guardian learns from its judge for it.
     pub learns: bool,
-    /// Whether its verdicts are enforced.
+    /// The enforcement of its verdicts.
     pub mode: Enforcement,
 }
 
-/// Which policy applies.
+/// The policy that applies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyChoice {
     /// A built-in profile.
@@ -134,7 +134,7 @@ impl Config {
         self
     }
 
-    /// Whether what only a start puts into effect is the same: everything but organisations and gateways.
+    /// Returns `true` if everything is the same that takes effect only at a start: all but organisations and gateways.
     pub fn starts_like(&self, other: &Self) -> bool {
         let fixed = |config: &Self| {
             let Self {
@@ -173,7 +173,7 @@ impl Config {
     }
 }
 
-/// Whether endpoints are going to be asked, and agents to call.
+/// The need for keys: whether endpoints are going to be asked, and agents to call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keys {
     /// They are: a key that is named has to be there.
@@ -201,7 +201,7 @@ impl ConfigFile {
         self.resolve_with(file, folder, Keys::Needed)
     }
 
-    /// As [`resolve`](Self::resolve), where keys may be missing if nobody is going to be asked or to call.
+    /// As [`resolve`](Self::resolve), where keys may be missing if no endpoint is going to be asked and no agent to call.
     ///
     /// # Errors
     ///
@@ -312,7 +312,7 @@ impl Reader<'_> {
             })
     }
 
-    /// What an environment variable holds that has a key in it; `None` where it is not there and need not be.
+    /// Reads an environment variable that has a key in it; `None` where it is not there and need not be.
     pub(super) fn key_in(&self, name: &str, whose: WhoseKey, at: &str) -> Result<Option<String>, ConfigError> {
         let name = keys::named(name).map_err(|why| self.wrong(at, why))?;
         match (std::env::var(name), self.keys) {
@@ -329,7 +329,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What stands in the variable that a key of the configuration names.
+    /// Reads the variable that a key of the configuration names.
     pub(super) fn key_named(
         &self,
         name: Option<&str>,
@@ -348,7 +348,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The hashes of a list of keys. An empty list is refused: whoever writes one means nobody, and would get everybody.
+    /// Reads the hashes of a list of keys. An empty list is refused: its author means to let no one in, and would let everyone in.
     pub(super) fn digests(&self, at: &str, keys: &[String]) -> Result<Vec<[u8; 32]>, ConfigError> {
         if keys.is_empty() {
             return Err(self.wrong(
@@ -363,7 +363,7 @@ impl Reader<'_> {
         read.filter_map(Result::transpose).collect()
     }
 
-    /// What a file holds; `None` where it cannot be read by a command that does not need it.
+    /// Reads a file; `None` where it cannot be read by a command that does not need it.
     pub(super) fn bytes_of(&self, file: Option<&str>, key: &str) -> Result<Option<Vec<u8>>, ConfigError> {
         let Some(path) = file.map(|file| self.path(file)) else {
             return Ok(None);
@@ -385,7 +385,7 @@ impl Reader<'_> {
         Ok(text.to_owned())
     }
 
-    /// What a name stands for, where it is there.
+    /// Returns the value that a name stands for, where it is there.
     pub(super) fn named<T: Copy>(
         &self,
         key: &str,

@@ -1,4 +1,4 @@
-//! What is kept: sessions, shared state, logs.
+//! The settings of what is kept: sessions, shared state, logs.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ impl Reader<'_> {
         Ok(section.enabled.unwrap_or(true).then_some(settings))
     }
 
-    /// Where sessions are kept over a restart.
+    /// Reads where sessions are kept over a restart.
     fn kept_sessions(&self, section: &SessionSection) -> Result<Option<session::Kept>, ConfigError> {
         const DEFAULT_BYTES: u64 = 1024 * 1024 * 1024;
         match section.directory.as_deref() {
