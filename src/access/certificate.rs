@@ -15,7 +15,7 @@ pub struct Names {
     names: Vec<(Kind, String)>,
 }
 
-/// Where a name stands.
+/// The place of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     /// The common name of the subject.

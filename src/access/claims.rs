@@ -12,7 +12,7 @@ use crate::model::{Caller, OrganisationId};
 const MAX_ORGANISATION: usize = 64;
 /// Characters of a caller's name.
 const MAX_CALLER: usize = 128;
-/// What scopes begin with in tokens: other services have a `judge`, too.
+/// The beginning of scopes in tokens: other services have a `judge`, too.
 const PREFIX: &str = "guardian:";
 
 pub(super) fn identity(settings: &Settings, claims: &Map<String, Value>) -> Result<Identity, TokenFault> {
@@ -62,7 +62,7 @@ fn found<'c>(claims: &'c Map<String, Value>, claim: &str) -> Option<&'c Value> {
     }
 }
 
-/// A text, or the only one of a list: of several nobody could say which counts.
+/// Returns a text, or the only one of a list: of several, none can be said to count.
 fn only_text(value: Option<&Value>) -> Option<&str> {
     match value? {
         Value::String(text) => Some(text),

@@ -1,4 +1,4 @@
-//! What becomes of a credential: who it is, or why it is not accepted.
+//! The result of a credential: the caller that it identifies, or the reason why it is not accepted.
 
 use jiff::Timestamp;
 
@@ -8,15 +8,15 @@ use crate::model::Caller;
 /// A caller, and what it may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
-    /// Who it is.
+    /// The caller.
     pub caller: Caller,
-    /// What it may do.
+    /// Its scopes.
     pub scopes: Scopes,
-    /// When its credential ends; `None`: when it is taken away.
+    /// The end of its credential; `None`: when it is taken away.
     pub expires: Option<Timestamp>,
 }
 
-/// Why a credential is not accepted.
+/// The reason why a credential is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Denied {
     /// There is none.
@@ -33,7 +33,7 @@ pub enum Denied {
     Contradictory,
 }
 
-/// Why a token is not accepted.
+/// The reason why a token is not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TokenFault {
     /// It is no JWT, or too long.
@@ -48,7 +48,7 @@ pub enum TokenFault {
     /// It names another issuer.
     #[error("its issuer is not trusted here")]
     Issuer,
-    /// It is meant for somebody else.
+    /// It is meant for another audience.
     #[error("it is meant for another audience")]
     Audience,
     /// Its time is over.

@@ -30,7 +30,7 @@ const MAX_BYTES: usize = 256 * 1024;
 /// Keys of a set.
 const MAX_KEYS: usize = 64;
 
-/// Why there is no key.
+/// The reason why there is no key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoKey {
     /// The issuer has none of this id for this algorithm.
@@ -50,7 +50,7 @@ pub(super) struct Jwks {
     max_stale: Duration,
     min_refetch: Duration,
     known: ArcSwapOption<Fetched>,
-    /// When it was last tried: when that began, then when it ended, however it did.
+    /// The time of the last fetch: of its beginning, then of its end, whatever its result.
     tried: Mutex<Option<Instant>>,
     fetching: tokio::sync::Mutex<()>,
 }
@@ -64,12 +64,12 @@ struct Fetched {
 #[derive(Debug)]
 struct IssuerKey {
     id: Option<String>,
-    /// What its owner says that it signs with.
+    /// The algorithm that its owner says it signs with.
     algorithm: Option<String>,
     key: Arc<DecodingKey>,
 }
 
-/// Whether a fetch happens also where one has just been tried.
+/// The choice to fetch even if a fetch has just been tried.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Hurry {
     No,

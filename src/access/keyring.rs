@@ -24,11 +24,11 @@ pub type LiveKeyring = Arc<ArcSwap<Keyring>>;
 pub struct Key {
     /// Its SHA-256 hash.
     pub digest: [u8; 32],
-    /// What it is called in records and limits.
+    /// Its name in records and limits.
     pub name: String,
-    /// What it may be used for.
+    /// The scopes that it may be used for.
     pub scopes: Scopes,
-    /// When it ends.
+    /// The time at which it ends.
     pub expires: Option<Timestamp>,
 }
 
@@ -71,7 +71,7 @@ impl Keyring {
         self.certificates.push(rule);
     }
 
-    /// Whether no credential is asked for.
+    /// Returns `true` if no credential is asked for.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty() && self.issuers.is_empty() && self.certificates.is_empty()
     }
@@ -105,7 +105,7 @@ impl Keyring {
         callers.map(|caller| (&caller.organisation, caller.name.as_str()))
     }
 
-    /// Whose credential a request shows: in its headers, or in the handshake of its connection.
+    /// Identifies the caller by the credential that a request shows: in its headers, or in the handshake of its connection.
     ///
     /// # Errors
     ///
@@ -122,7 +122,7 @@ impl Keyring {
         }
     }
 
-    /// Whose key or token a text is.
+    /// Identifies the caller whose key or token a text is.
     ///
     /// # Errors
     ///
@@ -138,7 +138,7 @@ impl Keyring {
         self.of_token(shown).await
     }
 
-    /// Whose token a text is.
+    /// Identifies the caller whose token a text is.
     ///
     /// # Errors
     ///
@@ -153,7 +153,7 @@ impl Keyring {
         issuer.identify(shown).await
     }
 
-    /// Whose certificate it is; `None` where no rule fits.
+    /// Identifies the caller of a certificate; `None` where no rule fits.
     fn certified(&self, certificate: Option<&Names>) -> Result<Option<Identity>, Denied> {
         let Some(names) = certificate else { return Ok(None) };
         let mut found: Option<Identity> = None;
@@ -178,7 +178,7 @@ impl Keyring {
     }
 }
 
-/// The key or token of `Authorization: Bearer KEY`, else of `X-Api-Key: KEY`. An empty one is none, whatever hash is configured.
+/// Returns the key or token of `Authorization: Bearer KEY`, else of `X-Api-Key: KEY`. An empty one is none, whatever hash is configured.
 pub fn presented(headers: &HeaderMap) -> Option<&[u8]> {
     let bearer = headers.get(AUTHORIZATION).and_then(|value| {
         let (scheme, key) = value.as_bytes().split_at_checked("bearer ".len())?;

@@ -1,4 +1,4 @@
-//! Who asks: an API key, an access token or a client certificate becomes a caller of one organisation, and what it may do.
+//! Access: an API key, an access token or a client certificate becomes a caller of one organisation, and what it may do.
 //!
 //! ```text
 //! credential ─▶ Keyring::identify ─▶ Identity { caller, scopes }

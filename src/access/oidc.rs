@@ -39,7 +39,7 @@ impl Issuer {
         self.jwks.fetch_now().await;
     }
 
-    /// Whose token it is.
+    /// Identifies the caller of a token.
     pub(super) async fn identify(&self, token: &[u8]) -> Result<Identity, Denied> {
         let header = jsonwebtoken::decode_header(token).map_err(|_| Denied::Token(TokenFault::Malformed))?;
         // What a token calls critical has to be understood (RFC 7515, section 4.1.11), and nothing of the kind is.
@@ -69,7 +69,7 @@ impl Issuer {
     }
 }
 
-/// Whether a token of this type may be an access token: `at+jwt` (RFC 9068, section 2.1), or `JWT`, as most issuers say of every token.
+/// Returns `true` if a token of this type may be an access token: `at+jwt` (RFC 9068, section 2.1), or `JWT`, as most issuers call any.
 /// Types that say more (`logout+jwt`, `secevent+jwt`, `dpop+jwt`) are of something else (RFC 8725, section 3.11).
 fn is_of_access(of_type: &str) -> bool {
     let lower = of_type.to_ascii_lowercase();

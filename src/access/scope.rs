@@ -1,4 +1,4 @@
-//! What a caller may do.
+//! The scopes of a caller.
 
 /// One thing that a caller may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -38,7 +38,7 @@ impl Scope {
 pub struct Scopes(u8);
 
 impl Scopes {
-    /// What a key may do that says nothing of scopes.
+    /// The scopes of a key for which none are configured.
     pub const JUDGE: Self = Self(Scope::Judge.bit());
 
     /// Every scope.
@@ -46,12 +46,12 @@ impl Scopes {
         Scope::ALL.into_iter().collect()
     }
 
-    /// Whether a scope is among them.
+    /// Returns `true` if a scope is among them.
     pub const fn has(self, scope: Scope) -> bool {
         self.0 & scope.bit() != 0
     }
 
-    /// Whether there is none.
+    /// Returns `true` if there is none.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }

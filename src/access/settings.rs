@@ -24,53 +24,53 @@ pub const ALGORITHMS: &[(&str, Algorithm)] = &[
 /// An issuer, as configured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// What its tokens are called in records and limits.
+    /// The name of its tokens in records and limits.
     pub name: String,
     /// Its `iss`.
     pub issuer: String,
     /// The audiences of which a token needs one.
     pub audiences: Vec<String>,
-    /// Where its keys are.
+    /// The place of its keys.
     pub keys: KeySource,
-    /// What it may sign with.
+    /// The algorithms that it may sign with.
     pub algorithms: Vec<Algorithm>,
-    /// Whose its tokens are.
+    /// The organisation of its tokens.
     pub organisation: OrganisationSource,
     /// The claim with the name of the caller.
     pub caller_claim: String,
     /// The claim with scopes; `None`: its tokens may judge and nothing else.
     pub scope_claim: Option<String>,
-    /// How far clocks may differ.
+    /// The largest difference between clocks.
     pub leeway: Duration,
-    /// How old its keys may become before they are fetched again.
+    /// The age of its keys at which they are fetched again.
     pub refresh: Duration,
-    /// How old they may become while they cannot be fetched.
+    /// The largest age of its keys while they cannot be fetched.
     pub max_stale: Duration,
-    /// How long after a fetch a token with an unknown key causes none.
+    /// The time after a fetch in which a token with an unknown key causes none.
     pub min_refetch: Duration,
     /// Further authorities of its certificate (PEM).
     pub ca: Option<Vec<u8>>,
 }
 
-/// Where the keys of an issuer are.
+/// The place of an issuer's keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeySource {
     /// There.
     Url(Url),
-    /// Where its metadata say, which are here (OpenID Connect Discovery 1.0, section 4).
+    /// The address that its metadata name, which are here (OpenID Connect Discovery 1.0, section 4).
     Discovery(Url),
 }
 
-/// Whose tokens they are.
+/// The organisation of an issuer's tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OrganisationSource {
-    /// Of the organisation in this claim.
+    /// The organisation in this claim.
     Claim(String),
-    /// Of one organisation.
+    /// One organisation.
     Fixed(OrganisationId),
 }
 
-/// Why an issuer cannot be used.
+/// The reason why an issuer cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// The file of authorities holds none.
