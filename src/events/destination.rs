@@ -1,4 +1,4 @@
-//! Where events go: NATS JetStream, a webhook, a file.
+//! The destinations of events: NATS JetStream, a webhook, a file.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,13 +17,13 @@ use serde_json::Value;
 use super::ocsf::Event;
 use super::{MAX_BATCH, Settings};
 
-/// How long the stream knows an id: a repetition within it is stored once.
+/// The time for which the stream knows an id: a repetition within it is stored once.
 const REPETITIONS: Duration = Duration::from_secs(600);
 /// The most bytes that a stream that is made here may take; the oldest events make room.
 const MAX_STREAM_BYTES: i64 = 1 << 30;
 const CONNECTING: Duration = Duration::from_secs(5);
 
-/// Why a batch was not sent.
+/// The reason why a batch was not sent.
 pub(super) enum Unsent {
     /// It may be taken later.
     Failed(String),

@@ -21,7 +21,7 @@ use ocsf::Event;
 use crate::audit::Watcher;
 use crate::telemetry::names;
 
-/// Where events go.
+/// The destination of events.
 #[derive(Clone, Debug)]
 pub enum Settings {
     /// A stream of NATS JetStream.
@@ -30,14 +30,14 @@ pub enum Settings {
         url: SecretString,
         /// The stream; made where it is missing.
         stream: String,
-        /// What subjects begin with; the organisation and the decision follow.
+        /// The beginning of subjects; the organisation and the decision follow.
         subject: String,
     },
     /// Batches are posted there.
     Webhook {
         /// The address.
         url: SecretString,
-        /// What is shown as `Authorization: Bearer`.
+        /// The key that is sent as `Authorization: Bearer`.
         key: Option<SecretString>,
     },
     /// A file, one event a line, appended to.
@@ -48,7 +48,7 @@ pub enum Settings {
 const MAX_WAITING: usize = 8_192;
 /// Events that are sent at once.
 const MAX_BATCH: usize = 128;
-/// How long sending a batch may take.
+/// The longest time that sending a batch may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The pause after a batch that could not be sent; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
@@ -74,7 +74,7 @@ impl Events {
         })
     }
 
-    /// What puts records into the queue.
+    /// Returns the function that puts records into the queue.
     pub fn watcher(self: &Arc<Self>) -> Arc<Watcher> {
         let events = Arc::clone(self);
         Arc::new(move |record| {
