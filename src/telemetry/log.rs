@@ -1,5 +1,5 @@
-//! Log lines on their way to standard error: through a bounded queue and a thread of its own, so that whoever reads standard
-//! error, and stops, holds up nobody.
+//! Log lines on their way to standard error: through a bounded queue and a thread of its own, so that a reader of standard
+//! error that stops does not hold up the process.
 
 use std::io::Write;
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ use super::names;
 const WAITING: usize = 1_024;
 /// The longest line that is kept whole.
 const MAX_LEN: usize = 16 * 1024;
-/// How long anybody waits for lines to be written.
+/// The longest time that a caller waits for lines to be written.
 const MAX_FLUSH: Duration = Duration::from_secs(1);
 
 enum Job {

@@ -24,7 +24,7 @@ use tracing_subscriber::{EnvFilter, Layer};
 use otlp::{ExportError, Exports};
 use sampling::Sampling;
 
-/// How log lines are written to standard error.
+/// The format of log lines on standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -38,7 +38,7 @@ pub enum LogFormat {
 pub struct Settings {
     /// A filter such as `info` or `aos_guardian=debug`.
     pub filter: String,
-    /// How lines are written.
+    /// The format of lines.
     pub format: LogFormat,
 }
 
@@ -51,7 +51,7 @@ impl Default for Settings {
     }
 }
 
-/// Why logging could not be set up.
+/// The reason why logging could not be set up.
 #[derive(Debug, thiserror::Error)]
 #[error("the log filter `{filter}` is not understood: {why}")]
 pub struct SetupError {
@@ -168,10 +168,10 @@ pub fn start_exporting(settings: &Settings, otlp: &otlp::Settings) -> Result<Exp
     Ok(exports)
 }
 
-/// What is exported, for the recorder of metrics.
+/// The exports, for the recorder of metrics.
 static EXPORTS: OnceLock<Exports> = OnceLock::new();
 
-/// Why logs and exports cannot be set up.
+/// The reason why logs and exports cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The log filter.

@@ -20,7 +20,7 @@ pub const LEARNING_LOST: &str = "guardian_learning_lost_total";
 pub const LEARNING_AUDITS: &str = "guardian_learning_audits_total";
 /// Learned models that were promoted, demoted or rejected, by `event`.
 pub const LEARNING_MODELS: &str = "guardian_learning_models_total";
-/// When a model was last learned, or not taken, in seconds since 1970.
+/// The time at which a model was last learned, or not taken, in seconds since 1970.
 pub const LEARNING_LAST: &str = "guardian_learning_last_seconds";
 /// Calls of a judge's endpoint, by `outcome`: `ok`, or the name of the failure.
 pub const JUDGE_CALLS: &str = "guardian_judge_calls_total";
@@ -32,7 +32,7 @@ pub const JUDGE_TOKENS: &str = "guardian_judge_tokens_total";
 pub const ENDPOINT_CALLS: &str = "guardian_endpoint_calls_total";
 /// Seconds that each endpoint took for a call, further tries included, by `endpoint`.
 pub const ENDPOINT_SECONDS: &str = "guardian_endpoint_seconds";
-/// What each endpoint's calls cost, in millionths of the unit of the configured prices, by `endpoint`.
+/// The cost of each endpoint's calls, in millionths of the unit of the configured prices, by `endpoint`.
 pub const ENDPOINT_COST: &str = "guardian_endpoint_cost_micros_total";
 /// The breaker of each endpoint, by `endpoint`: 0 closed, 1 half-open, 2 open.
 pub const ENDPOINT_STATE: &str = "guardian_endpoint_state";
@@ -43,7 +43,7 @@ pub const JUDGE_TRUSTED: &str = "guardian_judge_trusted";
 /// Answers of judges with two models, by `stage` (`first`, `second`) and `outcome`: `decided`, why the first may not decide
 /// (`at_odds`, `unsure`, `risk`, `decision`), or the name of the failure.
 pub const JUDGE_STAGES: &str = "guardian_judge_stages_total";
-/// What judging cost, in millionths of the unit of the configured prices, by `organisation` (the first 200, then `other`).
+/// The cost of judging, in millionths of the unit of the configured prices, by `organisation` (the first 200, then `other`).
 pub const JUDGE_COST: &str = "guardian_judge_cost_micros_total";
 /// Steps that a limit kept from being judged or from being taken, by `limit`: `requests`, `caller_calls`, `calls`, `tokens`,
 /// `spend`, `accounts`.
@@ -94,12 +94,12 @@ pub const SESSIONS_UNKEPT: &str = "guardian_sessions_unkept_total";
 
 /// 1 while the server of shared state answers, 0 while this node goes on by itself.
 pub const SHARED_UP: &str = "guardian_shared_up";
-/// How often the server of shared state stopped answering.
+/// The number of times that the server of shared state stopped answering.
 pub const SHARED_LOST: &str = "guardian_shared_lost_total";
 /// Step records of sessions that could not be merged into shared state any more.
 pub const SHARED_UNMERGED: &str = "guardian_shared_unmerged_total";
 
-/// What is counted, with what it means.
+/// The counters, with their meaning.
 const COUNTERS: &[(&str, &str)] = &[
     (
         EVENTS,
@@ -173,7 +173,7 @@ const COUNTERS: &[(&str, &str)] = &[
     ),
 ];
 
-/// What goes up and down, with what it means.
+/// The gauges, with their meaning.
 const GAUGES: &[(&str, &str)] = &[
     (LEARNING_LAST, "When a model was last learned, in seconds since 1970."),
     (SHARED_UP, "1 while the server of shared state answers."),

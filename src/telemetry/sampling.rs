@@ -1,16 +1,16 @@
-//! Head sampling: whether a request is traced, decided before anything of its trace is made.
+//! Head sampling: the choice of requests that are traced, made before anything of a trace is.
 
-/// Which requests are traced.
+/// The choice of requests that are traced.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Sampling {
     /// The share of traces that begin here and are kept, 0 to 1.
     share: f64,
-    /// Whether a caller that sends a `traceparent` decides about its trace; else the share holds for it too.
+    /// True if a caller that sends a `traceparent` decides about its trace; else the share holds for it too.
     heeds_callers: bool,
 }
 
 impl Sampling {
-    /// What `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG` say, else the configured share.
+    /// Returns the sampling that `OTEL_TRACES_SAMPLER` and `OTEL_TRACES_SAMPLER_ARG` set, else the configured share.
     pub(super) fn of(configured: f64) -> Self {
         let variable = |name: &str| std::env::var(name).unwrap_or_default();
         Self::named(
@@ -40,7 +40,7 @@ impl Sampling {
         Self { share, heeds_callers }
     }
 
-    /// Whether a request is traced; `of_caller` is what its caller decided, where it decided.
+    /// Returns `true` if a request is traced; `of_caller` is what its caller decided, where it decided.
     pub(super) fn draws(self, of_caller: Option<bool>) -> bool {
         match of_caller.filter(|_| self.heeds_callers) {
             Some(decided) => decided,

@@ -25,22 +25,22 @@ const TRACEPARENT: &str = "traceparent";
 /// The longest text of a judge's call that a span holds, in bytes.
 const MAX_CONTENT_BYTES: usize = 16 * 1024;
 
-/// How traces are exported.
+/// The export of traces.
 struct Tracing {
     sampling: Sampling,
-    /// Whether spans hold what judges are shown and say.
+    /// True if spans hold what judges are shown and say.
     content: bool,
 }
 
 static TRACING: OnceLock<Tracing> = OnceLock::new();
 
-/// From now on there are spans; with what judges are shown and say, where `content` says so.
+/// Switches spans on; with what judges are shown and say, if `content` is true.
 pub(super) fn switch_on(sampling: Sampling, content: bool) {
     // The first exports are those of the process.
     let _ = TRACING.set(Tracing { sampling, content });
 }
 
-/// Whether traces are exported.
+/// Returns `true` if traces are exported.
 pub fn is_on() -> bool {
     TRACING.get().is_some()
 }
@@ -146,12 +146,12 @@ pub fn chat(model: &str, endpoint: &str, max_tokens: u32) -> Span {
     )
 }
 
-/// What a model answered.
+/// The answer of a model.
 #[derive(Debug)]
 pub struct ChatAnswer<'a> {
     /// The model that says it answered.
     pub model: &'a str,
-    /// Why it stopped.
+    /// The reason why it stopped.
     pub finish_reason: Option<&'a str>,
     /// Tokens of the prompt.
     pub input_tokens: u64,

@@ -8,7 +8,7 @@ use tokio::runtime::Handle;
 
 use crate::outgoing;
 
-/// How long a batch may take to be sent.
+/// The longest time that sending a batch may take.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The most bytes of an answer of the collector.
 const MAX_ANSWER_BYTES: usize = 1024 * 1024;

@@ -22,7 +22,7 @@ use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
 use client::Client;
 pub(super) use meter::MeterRecorder;
 
-/// What each batch of telemetry is sent with.
+/// The protocol with which telemetry is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP with protobuf, at `ENDPOINT/v1/traces` and so on.
@@ -31,20 +31,20 @@ pub enum Protocol {
     Grpc,
 }
 
-/// Where telemetry goes, and how much of it.
+/// The destination of telemetry, and how much of it is sent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The collector's address; `None`: what the standard variables say.
     pub endpoint: Option<String>,
-    /// How it is spoken to.
+    /// The protocol of the endpoint.
     pub protocol: Protocol,
-    /// The share of traces that begin here and are kept, 0 to 1. Whoever sends a `traceparent` has decided about its trace.
+    /// The share of traces that begin here and are kept, 0 to 1. A caller that sends a `traceparent` has decided about its trace.
     pub sample: f64,
-    /// Whether spans hold what judges are shown and say.
+    /// True if spans hold what judges are shown and say.
     pub content: bool,
 }
 
-/// Why nothing can be exported.
+/// The reason why nothing can be exported.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// An exporter cannot be set up.
@@ -55,10 +55,10 @@ pub enum ExportError {
     Client(#[from] reqwest::Error),
 }
 
-/// How long the end of the process waits for each kind of telemetry to be sent.
+/// The time that the end of the process waits for each kind of telemetry to be sent.
 const MAX_FLUSH: Duration = Duration::from_secs(3);
 
-/// What is exported; those are `None` that a variable `OTEL_…_EXPORTER=none` switches off.
+/// The exporters; those are `None` that a variable `OTEL_…_EXPORTER=none` switches off.
 #[derive(Clone, Debug)]
 pub struct Exports {
     pub(super) traces: Option<SdkTracerProvider>,
@@ -132,12 +132,12 @@ impl Exports {
     }
 }
 
-/// Whether this kind is exported.
+/// Returns `true` if this kind is exported.
 fn wanted(variable: &str) -> bool {
     std::env::var(variable).ok().as_deref() != Some("none")
 }
 
-/// Who sends all this. What the standard variables say comes on top.
+/// Returns the sender of all this. The attributes of the standard variables come on top.
 fn resource() -> Resource {
     let mut resource = Resource::builder().with_attributes([
         KeyValue::new("service.version", env!("CARGO_PKG_VERSION")),
