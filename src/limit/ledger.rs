@@ -46,7 +46,7 @@ impl Moment {
     }
 }
 
-/// Where the time comes from.
+/// The source of the time.
 pub(super) type Clock = Arc<dyn Fn() -> Moment + Send + Sync>;
 
 #[derive(Default)]
@@ -60,12 +60,12 @@ struct Account {
     /// Calls and tokens that have not drained yet.
     calls: f64,
     tokens: f64,
-    /// When they were last let drain.
+    /// The time at which they were last let drain.
     at: Instant,
     /// The day, and what was spent or set aside on it.
     day: u64,
     spent_micros: u64,
-    /// Whether metrics name it.
+    /// The label under which metrics count it: its own, or that of all others.
     label: Label,
 }
 
@@ -182,7 +182,7 @@ impl Accounts {
 }
 
 impl Account {
-    /// Whether nothing would be lost by forgetting it: its buckets had a minute to drain, and it spent nothing today.
+    /// Returns `true` if nothing would be lost by forgetting it: its buckets had a minute to drain, and it spent nothing today.
     fn rests(&self, now: Moment) -> bool {
         let idle = now.instant.saturating_duration_since(self.at).as_secs_f64() >= MINUTE;
         idle && (self.day != now.day() || self.spent_micros == 0)
@@ -232,7 +232,7 @@ impl Account {
     }
 }
 
-/// How long until a bucket at this level has room for so much; `None` when it has.
+/// Returns the time until a bucket at this level has room for so much; `None` when it has.
 fn wait(level: f64, needed: f64, per_minute: f64) -> Option<Duration> {
     // What is larger than the bucket goes in when the bucket is empty.
     let over = level + needed.min(per_minute) - per_minute;

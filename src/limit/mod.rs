@@ -29,7 +29,7 @@ use callers::Meter;
 use ledger::Ledger;
 pub use shared::SharedRateLimits;
 
-/// What is limited; `None`: not at all.
+/// The limits; `None`: not limited.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Steps per minute, each per organisation and caller.
@@ -41,7 +41,7 @@ pub struct Settings {
     pub suspected_per_minute: NonZeroU32,
     /// Organisations whose use is remembered at a time.
     pub most_organisations: usize,
-    /// How long a step may wait for room.
+    /// The longest time that a step may wait for room.
     pub queue: Duration,
 }
 
@@ -60,7 +60,7 @@ impl Default for Settings {
     }
 }
 
-/// What an organisation may use of the judge; `None`: as much as it likes.
+/// The allowance of an organisation for its use of the judge; `None`: not limited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Allowance {
     /// Calls per minute.
@@ -71,7 +71,7 @@ pub struct Allowance {
     pub spend_per_day_micros: Option<u64>,
 }
 
-/// What one call takes.
+/// The use of one call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Use {
     /// Tokens of prompt and reply.
@@ -81,7 +81,7 @@ pub struct Use {
 }
 
 impl Use {
-    /// What so many calls take that take as much each.
+    /// Returns the use of so many calls that take as much each.
     fn times(self, calls: NonZeroU32) -> Self {
         let calls = u64::from(calls.get());
         Self {
@@ -91,7 +91,7 @@ impl Use {
     }
 }
 
-/// Which limit was reached.
+/// The limit that was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The caller's steps.
@@ -128,13 +128,13 @@ impl Limit {
 /// A limit was reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitReached {
-    /// Which one.
+    /// The limit.
     pub limit: Limit,
-    /// When it is worth trying again.
+    /// The time after which it is worth trying again.
     pub retry_after: Duration,
 }
 
-/// Whether there was room.
+/// The result of counting: `Ok` if there was room.
 pub type Counted = Result<(), LimitReached>;
 
 /// A place where limits are counted.
@@ -163,7 +163,7 @@ pub trait RateLimits: Send + Sync {
     /// Books what a call took in place of what was set aside.
     fn settle(&self, organisation: &OrganisationId, reserved: Use, spent: Use);
 
-    /// How long a step may wait for room.
+    /// Returns the longest time that a step may wait for room.
     fn queue(&self) -> Duration;
 }
 
@@ -193,7 +193,7 @@ impl LocalRateLimits {
     }
 }
 
-/// As many as one step is, where one process counts for itself alone.
+/// The number of nodes where one process counts for itself alone.
 const ONE: NonZeroU32 = NonZeroU32::MIN;
 
 impl LocalRateLimits {

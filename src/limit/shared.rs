@@ -101,7 +101,7 @@ pub struct SharedRateLimits {
     owed: Arc<Owed>,
 }
 
-/// What organisations used while the server was away, and what was not booked otherwise.
+/// The use of organisations while the server was away, and use that was not booked otherwise.
 #[derive(Default)]
 struct Owed(Mutex<HashMap<OrganisationId, Debt>>);
 
@@ -114,7 +114,7 @@ struct Debt {
 }
 
 impl Debt {
-    /// Of so many calls, which took more than was set aside, or less.
+    /// Makes the difference for so many calls, which took more than was set aside, or less.
     fn of(calls: i64, spent: Use, reserved: Use) -> Self {
         let less = |a: u64, b: u64| i64::try_from(i128::from(a) - i128::from(b)).unwrap_or(i64::MAX);
         Self {
@@ -154,7 +154,7 @@ impl SharedRateLimits {
         }
     }
 
-    /// As how many a step counts here: every node takes its share of what goes on.
+    /// Returns the number that one step counts for here: every node takes its share of what goes on.
     fn nodes(&self) -> NonZeroU32 {
         NonZeroU32::new(self.link.nodes()).unwrap_or(ONE)
     }
