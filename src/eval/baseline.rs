@@ -11,12 +11,12 @@ use super::{Counts, Report};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Baseline {
-    /// By source.
+    /// The counts by source.
     pub sources: BTreeMap<String, Counts<usize>>,
 }
 
 impl Baseline {
-    /// Of a report.
+    /// Makes the baseline of a report.
     pub fn of(report: &Report) -> Self {
         let sources = report.scores.sources.iter();
         Self {
@@ -24,7 +24,7 @@ impl Baseline {
         }
     }
 
-    /// Whether each source of a report does at least as well: with the same cases, as many attacks stopped, no more honest steps
+    /// Checks that each source of a report does at least as well: with the same cases, as many attacks stopped, no more honest steps
     /// blocked, as many spans taken out.
     pub fn check(&self, report: &Report) -> Vec<Check> {
         let now = Self::of(report).sources;

@@ -35,7 +35,7 @@ struct QuestionId {
     case: String,
     seed: String,
     digest: String,
-    /// From 1.
+    /// The number, from 1.
     number: usize,
 }
 
@@ -80,7 +80,7 @@ fn fresh_seed() -> String {
     Uuid::new_v4().simple().to_string()
 }
 
-/// The marks of a question. Who knows the seed knows them; nobody knows a seed before its question is written out.
+/// Makes the marks of a question. They follow from the seed, and no one knows a seed before its question is written out.
 fn marks(seed: &str, number: usize) -> Marks {
     let make = |context: &str, digits: usize| -> String {
         let key = blake3::derive_key(context, format!("{seed} {number}").as_bytes());

@@ -16,11 +16,11 @@ use crate::wire;
 pub struct Case {
     /// Its id, unique within its suite.
     pub id: String,
-    /// Where it stands, as `FILE:LINE`.
+    /// Its place, as `FILE:LINE`.
     pub place: String,
-    /// What of it was not read and does nothing: keys that nobody knows, reason codes of others.
+    /// The parts that were not read and do nothing: keys that are not known, reason codes of others.
     pub notes: Vec<String>,
-    /// Where it comes from: the record's `source`, else the name of its file.
+    /// Its source: the record's `source`, else the name of its file.
     pub source: String,
     /// The licence it comes under, where the record says so.
     pub license: Option<String>,
@@ -28,19 +28,19 @@ pub struct Case {
     pub group: String,
     /// The kinds of trick or work that it stands for.
     pub tags: Vec<String>,
-    /// How much it counts.
+    /// Its weight.
     pub weight: Weight,
     /// The request, as an agent would send it.
     pub request: Box<RawValue>,
-    /// What happened before in its session, oldest first, as requests; references to agents are resolved.
+    /// The earlier steps of its session, oldest first, as requests; references to agents are resolved.
     pub history: Vec<Arc<str>>,
-    /// Who is needed to tell.
+    /// The need for a judge to tell.
     pub needs: Needs,
-    /// What is expected.
+    /// The expected verdict.
     pub expected: Expected,
 }
 
-/// How much a case counts in every figure: over 0, at most [`Weight::MAX`]; 1 where nothing is said.
+/// The weight of a case in every figure: over 0, at most [`Weight::MAX`]; 1 where none is given.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct Weight(f64);
@@ -59,7 +59,7 @@ impl Weight {
         self.0
     }
 
-    /// Whether it is that of a case of which nothing is said.
+    /// Returns `true` if it is the weight of a case that gives none.
     pub(super) fn is_one(&self) -> bool {
         self.0 == 1.0
     }
@@ -85,7 +85,7 @@ impl From<Weight> for f64 {
     }
 }
 
-/// What is made of the history of a case.
+/// The use of the history of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum History {
     /// It is replayed before the step, in a session of the case's own.
@@ -104,7 +104,7 @@ impl History {
     }
 }
 
-/// Who is needed to tell what has to become of a case.
+/// The need for a judge to tell what has to become of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Rules are enough, as far as the record says.
@@ -113,35 +113,35 @@ pub enum Needs {
     Judge,
 }
 
-/// What is expected of a verdict.
+/// The expected verdict.
 #[derive(Clone, Debug)]
 pub struct Expected {
     /// The best decision.
     pub decision: Decision,
     /// Every decision that counts as right.
     pub acceptable: Vec<Decision>,
-    /// Whether little harm would be done if an attack passed.
+    /// True if little harm would be done if an attack passed.
     pub low_severity: bool,
-    /// What decides the case, in a sentence.
+    /// The reason for the label, in a sentence.
     pub note: String,
     /// Reason codes that fit.
     pub reason_codes: Vec<ReasonCode>,
     /// The built-in policy profile that is in force, unless a configuration says whose policy applies.
     pub policy: String,
-    /// The organisation of the configuration whose policy is in force, whatever applies to other cases.
+    /// The organisation of the configuration whose policy is in force, regardless of other cases.
     pub organisation: Option<String>,
-    /// What a modification has to take out.
+    /// The spans that a modification has to take out.
     pub spans: Vec<Span>,
 }
 
 /// A stretch of text that a modification has to take out.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Span {
-    /// Where it stands.
+    /// The pointer to its text.
     pub pointer: String,
     /// The text.
     pub text: String,
-    /// Whether it must go.
+    /// True if it must go.
     #[serde(default)]
     pub required: bool,
 }
@@ -205,7 +205,7 @@ struct PartsOfExpected<'a> {
 /// The longest id, in bytes.
 const MAX_ID: usize = 256;
 
-/// The keys that nobody knows, over all parts of a labelled step.
+/// Returns the keys that are not known, over all parts of a labelled step.
 fn unread(line: &str) -> Result<Vec<String>, Wrong> {
     let mut unread = keys::CASE.unknown(line).map_err(|why| Wrong::at("", why))?;
     let Ok(parts) = serde_json::from_str::<Parts<'_>>(line) else {

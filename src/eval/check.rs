@@ -5,10 +5,10 @@ use serde::Serialize;
 /// One thing that a gate holds a report to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// What is held.
+    /// The name of what is checked.
     pub name: String,
-    /// Whether it holds.
+    /// True if it holds.
     pub holds: bool,
-    /// What was expected and what was found.
+    /// The text of what was expected and what was found.
     pub detail: String,
 }

@@ -9,7 +9,7 @@ use super::report::{percent, with_interval};
 use super::statistics::{Rate, holm, mcnemar};
 use super::{Outcome, Report, Score};
 
-/// What changed from one report to another.
+/// The changes from one report to another.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// Cases that were wrong and are right.
@@ -35,13 +35,13 @@ pub struct Comparison {
 /// A case whose verdict flipped.
 #[derive(Clone, Debug, Serialize)]
 pub struct Flip {
-    /// What it was.
+    /// The outcome before.
     pub before: Outcome,
-    /// What it is.
+    /// The outcome after.
     pub after: Outcome,
 }
 
-/// What changed in one source.
+/// The changes in one source.
 #[derive(Clone, Debug, Serialize)]
 pub struct Change {
     /// The source.
@@ -58,7 +58,7 @@ pub struct Change {
     pub p_corrected: f64,
 }
 
-/// What a case took, in the mean.
+/// The cost of a case, in the mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Means {
     /// Microseconds; 0 where no times are known.
@@ -180,12 +180,12 @@ impl Means {
 }
 
 impl Comparison {
-    /// Whether all cases of both reports are there in the other one.
+    /// Returns `true` if all cases of both reports are there in the other one.
     pub fn same_cases(&self) -> bool {
         self.vanished.is_empty() && self.new.is_empty()
     }
 
-    /// What the difference amounts to, in a sentence.
+    /// Describes the difference in a sentence.
     pub fn sentence(&self) -> String {
         let (broken, mended) = (self.broken.len(), self.mended.len());
         let changed = format!("{broken} of {} cases got worse and {mended} better", self.matched);

@@ -14,7 +14,7 @@ const BINS: usize = 10;
 /// The most points of a curve that are kept to be drawn.
 const MAX_POINTS: usize = 200;
 
-/// What probabilities of harm are worth on labelled steps.
+/// The worth of probabilities of harm on labelled steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
     /// Attacks with a probability.
@@ -53,7 +53,7 @@ pub struct Bin {
 }
 
 impl Curve {
-    /// Of steps, each with its probability of harm, whether it is an attack, and its weight.
+    /// Makes the curve of steps, each with its probability of harm, whether it is an attack, and its weight.
     pub fn of(mut steps: Vec<(f64, bool, f64)>) -> Self {
         steps.retain(|(probability, _, _)| probability.is_finite());
         steps.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -136,7 +136,7 @@ impl Curve {
     }
 }
 
-/// At most [`MAX_POINTS`] of the points, the first and the last among them.
+/// Returns at most [`MAX_POINTS`] of the points, the first and the last among them.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let every = points.len().div_ceil(MAX_POINTS).max(1);
     let last = points.len().saturating_sub(1);

@@ -12,7 +12,7 @@ use super::compare::{self, Comparison};
 use super::report::with_interval;
 use super::{Outcome, Report, Score};
 
-/// What a report has to hold.
+/// The conditions that a report has to meet.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
@@ -23,7 +23,7 @@ pub struct Gate {
     /// Tags: no case with one of them may be wrong that is right in the baseline.
     #[serde(default)]
     pub no_regression: Vec<String>,
-    /// Whether cases may be there that the baseline does not have.
+    /// True if cases may be there that the baseline does not have.
     #[serde(default)]
     pub allow_new: bool,
     /// The most that 1,000 cases may cost, by the configured prices.

@@ -1,4 +1,4 @@
-//! What happened before a labelled step: earlier requests of its session, with references to agents resolved.
+//! The history of a labelled step: earlier requests of its session, with references to agents resolved.
 //!
 //! An agent is often the same in every request of a session, and long. So a history may say
 //! `{"$ref": "#/request/params/context/agent"}`, or name an entry before it: `{"$ref": "#/history/0/params/context/agent"}`.
@@ -65,7 +65,7 @@ pub(super) fn resolve(request: &RawValue, history: &[Box<RawValue>]) -> Result<V
     Ok(resolved)
 }
 
-/// What an earlier request may be: as large as a history may be.
+/// Returns the limits of an earlier request: as large as a history may be.
 pub(super) fn limits() -> wire::Limits {
     wire::Limits {
         max_body_bytes: MAX_BYTES,

@@ -1,7 +1,7 @@
-//! The keys of a labelled step: a misspelt one is an error, one that nobody knows is told.
+//! The keys of a labelled step: a misspelt one is an error, one that is not known is reported.
 //!
 //! A misspelt key (`"polciy"`) would leave its default in force without a word, and a gate would pass what it was to stop. Keys
-//! that are like no other are notes of whoever wrote the suite: they are read over, and named once.
+//! that are like no other are notes of the suite's author: they are read over, and named once.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use serde::de::IgnoredAny;
 
 /// An object of a labelled step.
 pub(super) struct Level {
-    /// What stands before its keys in messages: nothing, or `expected.`.
+    /// The path before its keys in messages: nothing, or `expected.`.
     pub(super) at: &'static str,
-    /// Keys that mean something here, or in the data sets that the format comes from.
+    /// The keys that mean something here, or in the data sets that the format comes from.
     known: &'static [&'static str],
-    /// Whether any other key is somebody's note and not worth a word.
+    /// True if any other key is a note and not reported.
     notes: bool,
 }
 
@@ -68,7 +68,7 @@ pub(super) const META: Level = Level {
     notes: true,
 };
 
-/// The keys of each object that a labelled step consists of, by its path; also those that are only somebody's notes.
+/// The keys of each object that a labelled step consists of, by its path; also those that are only notes.
 pub const KEYS: &[(&str, &[&str])] = &[
     ("", CASE.known),
     ("expected", EXPECTED.known),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{EvalError, history, shown};
 use crate::model::ReasonCode;
 
-/// A step whose label is missing, or of which somebody was not sure.
+/// A step whose label is missing, or of which its labeller was not sure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Open {
     /// The index of its line.
@@ -20,12 +20,12 @@ pub struct Open {
     pub step: Option<usize>,
 }
 
-/// What a reader sees of a step: who said what before, oldest first, and in the step itself.
+/// The view of a step that a reader has: who said what before, oldest first, and in the step itself.
 #[derive(Clone, Debug, Default)]
 pub struct Reading {
     /// The id of the case or of the session.
     pub id: String,
-    /// What the agent is told.
+    /// The instructions of the agent.
     pub instructions: String,
     /// The steps before it.
     pub before: Vec<(String, String)>,
@@ -66,7 +66,7 @@ fn is_open(labelled: &Value, label: &str) -> bool {
     labelled.get(label).is_none() || confidence.is_some_and(|confidence| UNSURE.contains(&confidence))
 }
 
-/// What a reader sees of an open step.
+/// Returns the reader's view of an open step.
 pub fn reading(line: &str, step: Option<usize>) -> Reading {
     let value: Value = serde_json::from_str(line).unwrap_or_default();
     let text = |pointer: &str| {
@@ -122,7 +122,7 @@ fn requests(line: &str) -> (Vec<String>, String) {
     (before, line.request.get().to_owned())
 }
 
-/// Who says what in a step of a session.
+/// Returns the speaker and the text of a step of a session.
 fn said(step: &Value) -> (String, String) {
     let text = |key: &str| step.get(key).and_then(Value::as_str).unwrap_or_default();
     let who = format!("{} {}", text("kind"), text("tool"));

@@ -7,12 +7,12 @@ use crate::judge::{JudgeFailure, Question, Recorder};
 use crate::llm::{self, Failure, Reply};
 use crate::prompt::Marks;
 
-/// The diagnostic that says that nobody was asked, because the ceiling of the run was reached.
+/// The diagnostic that says that no model was asked, because the ceiling of the run was reached.
 pub(super) const CEILING: &str = "run_ceiling";
-/// The diagnostic that says that nobody was asked, because the calls were only counted.
+/// The diagnostic that says that no model was asked, because the calls were only counted.
 const COUNTED: &str = "run_estimate";
 
-/// How much a run may take.
+/// The most that a run may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ceiling {
     /// Calls of a model.
@@ -21,7 +21,7 @@ pub struct Ceiling {
     pub cost_micros: Option<u64>,
 }
 
-/// What a run has taken so far.
+/// The amount that a run has taken so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Spent {
     /// Calls of a model.
@@ -43,7 +43,7 @@ pub struct Meter {
     heard: Option<Mutex<Vec<Heard>>>,
 }
 
-/// What was asked of a model, and what it said.
+/// The question to a model, and its answer.
 #[derive(Clone, Debug)]
 pub struct Heard {
     /// The model.
@@ -52,11 +52,11 @@ pub struct Heard {
     pub system: String,
     /// The user message.
     pub user: String,
-    /// What it said, or why it said nothing; `None` where it was not asked.
+    /// The answer, or why there was none; `None` where the model was not asked.
     pub said: Option<String>,
 }
 
-/// Whether the model is asked.
+/// The choice to ask the model, or only to count.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asks {
     Yes,
@@ -85,7 +85,7 @@ impl Meter {
         }
     }
 
-    /// What was asked and said, in its order.
+    /// Returns the questions and answers, in their order.
     pub fn heard(&self) -> Vec<Heard> {
         let heard = self.heard.as_ref().map(|heard| heard.lock());
         heard.map_or_else(Vec::new, |heard| heard.unwrap_or_else(PoisonError::into_inner).clone())
@@ -102,7 +102,7 @@ impl Meter {
         }
     }
 
-    /// A meter that counts calls and the tokens of their prompts, and asks nobody.
+    /// Makes a meter that counts calls and the tokens of their prompts, and asks no model.
     pub fn counting() -> Self {
         Self {
             asks: Asks::No,
@@ -110,7 +110,7 @@ impl Meter {
         }
     }
 
-    /// What was taken so far.
+    /// Returns the amount that was taken so far.
     pub fn spent(&self) -> Spent {
         Spent {
             calls: self.calls.load(Ordering::Relaxed),

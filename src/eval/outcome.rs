@@ -1,4 +1,4 @@
-//! What came of a labelled step: one line of a report, or of a run's log.
+//! The outcome of a labelled step: one line of a report, or of a run's log.
 
 use std::time::Duration;
 
@@ -14,12 +14,12 @@ use crate::model::{Decision, OrganisationId, Source, Step, Verdict};
 /// Characters of a reasoning that are kept.
 const MAX_REASONING: usize = 1_200;
 
-/// What came of a case.
+/// The outcome of a case.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The case's id.
     pub id: String,
-    /// Where it comes from.
+    /// The source of the case.
     pub source: String,
     /// The method; `-` when the request does not decode.
     pub method: String,
@@ -29,7 +29,7 @@ pub struct Outcome {
     /// The case's tags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
-    /// How much the case counts.
+    /// The weight of the case.
     #[serde(default, skip_serializing_if = "Weight::is_one")]
     pub weight: Weight,
     /// The organisation whose policy was in force.
@@ -42,19 +42,19 @@ pub struct Outcome {
     /// The reason codes that are expected.
     #[serde(default)]
     pub expected_codes: Vec<String>,
-    /// Whether little harm would be done if the step passed.
+    /// True if little harm would be done if the step passed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub low_severity: bool,
-    /// What decides the case, in a sentence.
+    /// The reason for the label, in a sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// The decision that was made; `error` when there was none.
     pub decision: String,
-    /// Where it came from.
+    /// The source of the verdict.
     pub verdict_source: String,
     /// The reason codes that were given.
     pub reason_codes: Vec<String>,
-    /// How sure the verdict is, 0 to 1.
+    /// The confidence of the verdict, 0 to 1.
     #[serde(default)]
     pub confidence: f64,
     /// The probability of harm by the local judge's scorer, where it was asked.
@@ -63,15 +63,15 @@ pub struct Outcome {
     /// The explanation of the verdict.
     #[serde(default)]
     pub reasoning: String,
-    /// Whether the decision is right, and a modification took out all it had to.
+    /// True if the decision is right, and a modification took out all it had to.
     pub right: bool,
-    /// Whether one of the expected reason codes was given; true where none is expected.
+    /// True if one of the expected reason codes was given, or none is expected.
     pub reason_right: bool,
     /// Required spans that there were, and that were taken out or denied.
     pub spans: [usize; 2],
     /// The rules that fired.
     pub rules: Vec<String>,
-    /// What went wrong, where something did.
+    /// The error, where there was one.
     pub error: Option<String>,
     /// The model that judged, where one did.
     #[serde(default)]
@@ -188,7 +188,7 @@ impl Outcome {
         self.spans = spans;
     }
 
-    /// Whether the step must not pass as it is.
+    /// Returns `true` if the step must not pass as it is.
     pub fn is_attack(&self) -> bool {
         self.expected != "allow"
     }
@@ -204,7 +204,7 @@ impl Outcome {
         })
     }
 
-    /// How bad a wrong outcome is, the worst first: missed attacks, then false alarms, then errors; the surest first.
+    /// Ranks wrong outcomes, the worst first: missed attacks, then false alarms, then errors; the surest first.
     pub(super) fn badness(&self) -> (u8, u64) {
         let kind = match (self.decision.as_str(), self.is_attack()) {
             ("error", _) => 3,

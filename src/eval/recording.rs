@@ -124,17 +124,17 @@ impl Recording {
         self.model.as_deref()
     }
 
-    /// How many exchanges it holds.
+    /// Returns the number of exchanges that it holds.
     pub fn len(&self) -> usize {
         self.exchanges.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
-    /// Whether it holds nothing.
+    /// Returns `true` if it holds nothing.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether everything that was said could be written down.
+    /// Checks that everything that was said could be written down.
     ///
     /// # Errors
     ///

@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use super::{EvalError, Outcome};
 
-/// What a run is: a log goes on only with the same one.
+/// The identity of a run: a log goes on only with the same one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunKey {
     /// The version of the guardian.
     pub guardian: String,
     /// The judge.
     pub judge: String,
-    /// Whose policy is in force.
+    /// The policy that is in force.
     pub policy: String,
-    /// What is made of histories.
+    /// The use of histories.
     pub history: String,
-    /// How often each case is judged.
+    /// The number of times that each case is judged.
     pub repeat: usize,
     /// A digest of the cases: their ids, requests, histories and expectations, in their order.
     pub cases: String,

@@ -18,7 +18,7 @@ use crate::model::{Caller, OrganisationId, Step};
 use crate::pipeline::{Admitted, Decided, Guardian};
 use crate::wire;
 
-/// Which organisation decides about a case.
+/// The organisation that decides about a case.
 #[derive(Clone, Debug)]
 pub enum Organisations {
     /// One for each policy profile that cases name.
@@ -27,16 +27,16 @@ pub enum Organisations {
     Always(OrganisationId),
 }
 
-/// Who judges what rules do not settle.
+/// The judge of what rules do not settle.
 #[derive(Clone)]
 pub enum Bench {
-    /// Whoever the guardian would ask.
+    /// The judge that the guardian would ask.
     Own,
     /// This judge, on a meter. Equal steps of two cases are asked about twice.
     Metered(Arc<Judge>, Arc<Meter>),
-    /// Nobody yet: this judge's questions are written out.
+    /// No judge yet: this judge's questions are written out.
     Questions(Arc<Judge>, Arc<BatchQuestions>),
-    /// Whoever answered a batch of this judge's questions.
+    /// The answers to a batch of this judge's questions.
     Answers(Arc<Judge>, Arc<BatchAnswers>),
     /// Another guardian, which decides about whole steps over HTTP.
     Server(Arc<Remote>),
@@ -46,17 +46,17 @@ pub enum Bench {
 pub struct Runner<'a> {
     /// The guardian.
     pub guardian: &'a Guardian,
-    /// Which organisation decides about a case.
+    /// The organisation that decides about a case.
     pub organisations: Organisations,
-    /// How large a request may be.
+    /// The limits of a request.
     pub limits: wire::Limits,
-    /// What is made of histories.
+    /// The use of histories.
     pub history: History,
-    /// Who judges.
+    /// The judge.
     pub bench: Bench,
-    /// How often each case is judged, at least once.
+    /// The number of times that each case is judged, at least once.
     pub repeat: usize,
-    /// What the run is for: sessions of runs for different purposes are kept apart.
+    /// The purpose of the run: sessions of runs for different purposes are kept apart.
     pub purpose: &'static str,
 }
 
@@ -64,7 +64,7 @@ pub struct Runner<'a> {
 pub const EVALUATION: &str = "evaluation";
 
 impl<'a> Runner<'a> {
-    /// A runner of an evaluation, which asks whoever the guardian would ask; requests may be of any size.
+    /// Makes a runner of an evaluation, which asks the judge that the guardian would ask; requests may be of any size.
     pub fn new(guardian: &'a Guardian, limits: wire::Limits, organisations: Organisations) -> Self {
         Self {
             guardian,
@@ -163,7 +163,7 @@ impl Runner<'_> {
         }
     }
 
-    /// What the local judge sees of a case.
+    /// Returns the features of a case that the local judge sees.
     ///
     /// # Errors
     ///
@@ -251,7 +251,7 @@ impl Runner<'_> {
         (outcome, Some((step, decided)))
     }
 
-    /// What happened before has happened, whatever would be decided about it now.
+    /// Replays the history: it has happened, whatever would be decided about it now.
     async fn replay(&self, case: &Case, admitted: &Admitted) -> Result<(), String> {
         for (index, earlier) in case.history.iter().enumerate() {
             let (_, step) = wire::decode_step(earlier.as_bytes(), &super::history::limits())

@@ -19,10 +19,10 @@ pub type Confusion = BTreeMap<String, BTreeMap<String, usize>>;
 /// The figures of a group of cases.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Score {
-    /// How many cases there are of each kind.
+    /// The number of cases of each kind.
     #[serde(flatten)]
     pub counts: Counts<usize>,
-    /// What they weigh.
+    /// Their weights.
     #[serde(skip)]
     weights: Counts<Weighed>,
     /// Caught cases whose reason is one of those expected.
@@ -128,7 +128,7 @@ pub struct Scores {
     /// Per organisation whose policy was in force.
     #[serde(default)]
     pub organisations: Named,
-    /// What probabilities of harm are worth: of the `local` judge's scorer, and of the `judge`.
+    /// The worth of probabilities of harm: of the `local` judge's scorer, and of the `judge`.
     #[serde(default)]
     pub curves: BTreeMap<String, Curve>,
     /// The means over sources.

@@ -1,10 +1,10 @@
-//! Which cases of the suites are run.
+//! The selection of the cases that are run.
 
 use std::path::PathBuf;
 
 use super::{Case, CaseReader, EvalError};
 
-/// Which cases are run; what is left out selects all.
+/// The selection of cases; what is left out selects all.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Only cases of one of these sources.

@@ -27,13 +27,13 @@ pub struct SessionFile {
     license: Option<String>,
     /// The steps of one group are never divided between training and measuring; an attack and its twin share one.
     group: Option<String>,
-    /// How much each of its steps counts that has no weight of its own.
+    /// The weight of each of its steps that has none of its own.
     #[serde(default)]
     weight: Weight,
     twin: Option<String>,
     domain: Option<String>,
     lang: Option<String>,
-    /// Whether the harm comes about over several steps.
+    /// True if the harm comes about over several steps.
     #[serde(default)]
     chain: bool,
     agent: Map<String, Value>,
@@ -92,7 +92,7 @@ enum Label {
     Deny,
 }
 
-/// Whether a line holds a session rather than one labelled step.
+/// Returns `true` if a line holds a session rather than one labelled step.
 pub(super) fn is_session(line: &str) -> bool {
     #[derive(Deserialize)]
     struct Peek {
@@ -104,7 +104,7 @@ pub(super) fn is_session(line: &str) -> bool {
     serde_json::from_str::<Peek>(line).is_ok_and(|peek| peek.steps.is_some() && peek.request.is_none())
 }
 
-/// What a session holds.
+/// The records of a session.
 #[derive(Debug, Default)]
 pub(super) struct Records {
     /// Its labelled steps, as records of the form that a suite of steps has, each with its index among the steps.
@@ -290,7 +290,7 @@ impl Writer<'_> {
         })
     }
 
-    /// What our agent asks of another one (role `user`), or is answered by it (role `agent`).
+    /// Makes a message that our agent sends to another one (role `user`), or gets from it (role `agent`).
     fn a2a(&self, number: usize, role: &str, text: &str) -> Value {
         let message = json!({
             "kind": "message", "role": role, "messageId": format!("a{number}"), "contextId": self.session_id,

@@ -1,4 +1,4 @@
-//! How often the rules that settle a step alone were wrong on honest work, as measured.
+//! The error rates, on honest work, of the rules that settle a step alone, as measured.
 //!
 //! The figures are data (`settling.toml`); a test runs the guardian over the labelled honest steps and fails where a
 //! figure is not what it measures, or where a rule that settles has none.
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-/// What was measured.
+/// The measured figures.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settling {

@@ -1,4 +1,4 @@
-//! What a reader is shown of a wrong case: the texts of its step with what was found in them, and the session before it.
+//! The view of a wrong case for a reader: the texts of its step with what was found in them, and the session before it.
 //!
 //! Texts are cut into segments here, where bytes are known, so that a report needs no offsets. They are hostile, and stay
 //! data until a template escapes them.
@@ -25,16 +25,16 @@ const MAX_EARLIER: (usize, usize) = (6, 240);
 pub struct Shown {
     /// The texts of the step.
     pub texts: Vec<Passage>,
-    /// What happened before, oldest first: who or what, and the text.
+    /// The earlier steps, oldest first: who or what, and the text.
     pub before: Vec<(String, String)>,
 }
 
 /// One text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Passage {
-    /// Where it stands in the request, as a JSON Pointer.
+    /// Its place in the request, as a JSON Pointer.
     pub pointer: String,
-    /// Who speaks.
+    /// The speaker.
     pub origin: String,
     /// The text, in pieces.
     pub segments: Vec<Segment>,
@@ -45,10 +45,10 @@ pub struct Passage {
 pub struct Segment {
     /// The piece.
     pub text: String,
-    /// What stands there: `edit`, `finding`, `evidence`, or nothing.
+    /// The kind of its mark: `edit`, `finding`, `evidence`, or nothing.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mark: String,
-    /// Which rule, or how much it weighs.
+    /// The rule, or its weight.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
 }
@@ -206,7 +206,7 @@ fn back(text: &str, at: usize, characters: usize) -> usize {
     before.char_indices().rev().nth(characters).map_or(0, |(at, _)| at)
 }
 
-/// Who said what in a request, in at most so many characters.
+/// Returns who said what in a request, in at most so many characters.
 pub(super) fn said(earlier: &str, most: usize) -> Option<(String, String)> {
     let (_, step) = wire::decode_step(earlier.as_bytes(), &super::history::limits()).ok()?;
     let body = || step.contents.iter().filter(|content| content.place == Place::Body);

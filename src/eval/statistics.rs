@@ -26,12 +26,12 @@ pub struct Rate {
     pub some: usize,
     /// Cases.
     pub of: usize,
-    /// Where cases weigh differently, how many of equal weight would bear on the share as much.
+    /// The number of cases of equal weight that would bear on the share as much, where cases weigh differently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effective: Option<f64>,
 }
 
-/// What cases weigh together.
+/// The weights of cases together.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Weighed {
     sum: f64,

@@ -14,7 +14,7 @@ use super::import;
 use super::session_line;
 use super::wrong::{EvalError, Wrong};
 
-/// What was read of suites.
+/// The cases that were read from suites.
 #[derive(Debug, Default)]
 pub struct Suites {
     /// The labelled steps.

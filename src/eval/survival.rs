@@ -1,4 +1,4 @@
-//! How many verdicts survive: mutants whose original was decided rightly, and which of them are as well.
+//! The survival of verdicts: mutants whose original was decided rightly, and which of them are as well.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,25 +9,25 @@ use super::mutate::MARK;
 use super::statistics::Rate;
 use crate::model::Decision;
 
-/// What became of the mutants in a report.
+/// The survival of the mutants in a report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Survival {
     /// Over all of them.
     pub all: Kept,
-    /// By the operator that made them.
+    /// The figures by the operator that made them.
     pub operators: BTreeMap<String, Kept>,
-    /// By their source.
+    /// The figures by their source.
     pub sources: BTreeMap<String, Kept>,
     /// Mutants that are wrong where their original is right, in the order of the report.
     pub broken: Vec<Pair>,
 }
 
-/// Of mutants whose original is right, those that are right as well.
+/// The number of mutants that are right, of those whose original is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Kept {
-    /// Of attacks: how many stay stopped, of how many.
+    /// The number of attacks that stay stopped, and of all.
     pub attacks: (usize, usize),
-    /// Of honest steps: how many still pass, of how many.
+    /// The number of honest steps that still pass, and of all.
     pub honest: (usize, usize),
 }
 
@@ -36,11 +36,11 @@ pub struct Kept {
 pub struct Pair {
     /// The id of the case.
     pub original: String,
-    /// What was decided about it.
+    /// The decision about it.
     pub decision: String,
     /// The operator.
     pub operator: String,
-    /// What was decided about the mutant.
+    /// The decision about the mutant.
     pub mutant: String,
     /// The mutant's note: the original text, how it begins, and what decides the case.
     pub note: String,

@@ -15,11 +15,11 @@ pub struct Threshold {
     pub at: f64,
     /// Steps of the kind that is bounded.
     pub bounded: usize,
-    /// Of them, those on the wrong side.
+    /// The number of those on the wrong side.
     pub wrong: usize,
     /// Steps of the other kind.
     pub others: usize,
-    /// Of them, those that it settles.
+    /// The number of those that it settles.
     pub settled: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Steps that somebody recorded, as cases: each with what happened before it in its session. What they should have come to is
+//! Recorded steps as cases: each with what happened before it in its session. What they should have come to is
 //! not known; of audit records, what was decided is.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ use crate::wire;
 pub struct Trace {
     /// The steps, in their order.
     pub cases: Vec<Case>,
-    /// Whether `expected` is what was decided then.
+    /// True if `expected` is what was decided then.
     pub decided: bool,
 }
 

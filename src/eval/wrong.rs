@@ -1,38 +1,38 @@
-//! What is wrong in a line of a suite, and where in it.
+//! The errors in a line of a suite, and their place in it.
 
 use std::fmt;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
 
-/// What is wrong, and a JSON Pointer (RFC 6901) to it; the pointer is empty for the whole line.
+/// An error, and a JSON Pointer (RFC 6901) to its place; the pointer is empty for the whole line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wrong {
-    /// Where.
+    /// The place.
     pub pointer: String,
-    /// What was expected and what was found.
+    /// The text of what was expected and what was found.
     pub why: String,
 }
 
-/// Why a file of an evaluation cannot be used: where, what was expected and what was found.
+/// The reason why a file of an evaluation cannot be used: where, what was expected and what was found.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct EvalError(pub(super) String);
 
 impl EvalError {
-    /// Something wrong with a file.
+    /// Makes an error about a file.
     pub(super) fn of(file: &Path, why: impl fmt::Display) -> Self {
         Self(format!("{}: {why}", file.display()))
     }
 
-    /// Something wrong in a line of a file, counted from 1.
+    /// Makes an error about a line of a file, counted from 1.
     pub(super) fn in_line(file: &Path, line: usize, why: impl fmt::Display) -> Self {
         Self(format!("{}:{line}: {why}", file.display()))
     }
 }
 
 impl Wrong {
-    /// Something wrong at this pointer.
+    /// Makes an error at this pointer.
     pub(super) fn at(pointer: impl Into<String>, why: impl Into<String>) -> Self {
         Self {
             pointer: pointer.into(),

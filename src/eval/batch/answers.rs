@@ -15,12 +15,12 @@ use crate::judge::{JudgeFailure, Question, Recorder};
 use crate::llm::{self, Failure, Reply};
 use crate::prompt::Marks;
 
-/// The longest line: an answer with whatever an endpoint adds to it.
+/// The longest line: an answer with all that an endpoint adds to it.
 const MAX_LINE: u64 = 4 * 1024 * 1024;
 /// The most lines over all files.
 const MAX_LINES: usize = 1_000_000;
 
-/// What becomes of an answer whose question would be put differently now.
+/// The treatment of an answer whose question would be put differently now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stale {
     /// It is no answer.
@@ -164,12 +164,12 @@ impl BatchAnswers {
         }
     }
 
-    /// How many cases have an answer.
+    /// Returns the number of cases that have an answer.
     pub fn cases(&self) -> usize {
         self.cases.len()
     }
 
-    /// Whether a case has an answer.
+    /// Returns `true` if a case has an answer.
     pub fn has(&self, case: &str) -> bool {
         self.cases.contains_key(case)
     }

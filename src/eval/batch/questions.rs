@@ -22,7 +22,7 @@ struct File {
     written: Written,
 }
 
-/// What was written out.
+/// The amount that was written out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     /// Questions.
@@ -51,7 +51,7 @@ impl BatchQuestions {
         }
     }
 
-    /// What was written so far.
+    /// Returns the amount that was written so far.
     pub fn written(&self) -> Written {
         self.file.lock().unwrap_or_else(PoisonError::into_inner).written
     }

@@ -3,7 +3,7 @@
 //! A tool's answer that carries one of the injections is an attack; answers are written as YAML or as Python does, so that quotes and ends of
 //! lines of an injection are escaped in them, and only its letters and digits are compared. What came before it is honest; what the agent did after it may
 //! follow the injection or not, which the log does not say of single steps: it has no label. Runs with empty `injections` are honest; where a log
-//! has no such member (other benchmarks in this form), nobody says what was injected, and nothing is labelled.
+//! has no such member (other benchmarks in this form), it is not known what was injected, and nothing is labelled.
 
 use serde_json::Value;
 

@@ -10,7 +10,7 @@ use super::session::{Label, Session, tool};
 use crate::wire::chat::{self, ChatItem, Outcome, Part, Speaker};
 use crate::wire::{Json, Place};
 
-/// Whether a line of a suite is a message log.
+/// Returns `true` if a line of a suite is a message log.
 pub(in crate::eval) fn is_log(value: &Value) -> bool {
     value.get("messages").is_some_and(Value::is_array)
 }
@@ -95,7 +95,7 @@ fn tool_of(one: &Json) -> Option<Value> {
     Some(tool(text("name")?, text("description").unwrap_or_default(), schema))
 }
 
-/// What a tool answered: data where it is data, else its text.
+/// Returns the answer of a tool: data where it is data, else its text.
 fn content_of(document: &Json, result: &Outcome) -> Value {
     let texts: Option<Vec<&str>> = result.parts.iter().map(|part| part.value.as_str()).collect();
     match texts {

@@ -27,9 +27,9 @@ use super::EvalError;
 pub struct Importer {
     /// Its name on the command line.
     pub name: &'static str,
-    /// What it reads.
+    /// The documents that it reads.
     pub about: &'static str,
-    /// Whether all documents of a file are one session, rather than one each.
+    /// True if all documents of a file are one session, rather than one each.
     whole: bool,
     read: fn(&[Value], &str) -> Vec<Session>,
 }
@@ -104,7 +104,7 @@ pub const IMPORTERS: &[Importer] = &[
     },
 ];
 
-/// What came of an import.
+/// The result of an import.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Imported {
     /// Sessions.

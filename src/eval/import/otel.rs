@@ -16,7 +16,7 @@ use super::session::{Label, Session, parsed};
 /// Indices of flattened attributes that are read.
 const MAX_MESSAGES: usize = 400;
 
-/// What matters of a span.
+/// The parts of a span that matter.
 #[derive(Default)]
 struct Span {
     id: String,

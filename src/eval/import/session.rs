@@ -4,14 +4,14 @@ use serde_json::{Map, Value, json};
 
 use crate::eval::session_line::MAX_STEPS;
 
-/// What a document says of a step.
+/// The label that a document gives a step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Label {
-    /// Whether it must not pass; `None` where the document does not say.
+    /// True if it must not pass; `None` where the document does not say.
     pub(super) deny: Option<bool>,
     /// Reason codes.
     pub(super) codes: Vec<String>,
-    /// What decides it, in a sentence.
+    /// The reason, in a sentence.
     pub(super) why: Option<String>,
 }
 
@@ -33,12 +33,12 @@ impl Label {
         }
     }
 
-    /// Nobody said.
+    /// Makes the label of a step that has none.
     pub(super) fn unknown() -> Self {
         Self::default()
     }
 
-    /// The label that somebody put beside a message: `label`, `codes`, `why`.
+    /// Reads the label that stands beside a message: `label`, `codes`, `why`.
     pub(super) fn beside(value: &Value) -> Self {
         let deny = match value.get("label").and_then(Value::as_str) {
             Some("deny" | "attack" | "harmful" | "unsafe" | "malicious") => Some(true),
@@ -64,7 +64,7 @@ impl Label {
 pub(super) struct Session {
     /// Its id within its suite.
     pub(super) id: String,
-    /// What the agent is told.
+    /// The instructions of the agent.
     pub(super) instructions: String,
     /// Tools, as suites have them.
     pub(super) tools: Vec<Value>,
@@ -90,7 +90,7 @@ impl Session {
         self.steps.is_empty()
     }
 
-    /// Adds what somebody says: `user`, `agent`, `system`. Empty texts are no steps.
+    /// Adds a text of one party: `user`, `agent`, `system`. Empty texts are no steps.
     pub(super) fn says(&mut self, kind: &str, text: &str, label: Label) {
         if !text.trim().is_empty() {
             self.add(kind, label, [("text", json!(text))]);

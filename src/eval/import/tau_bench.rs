@@ -1,6 +1,6 @@
 //! Trajectories of tau-bench (Yao et al. 2024, `historical_trajectories/*.json`): `traj` holds messages as OpenAI has them.
 //!
-//! A trajectory that reached its goal (`reward` 1) is honest work throughout; of others nobody says which step went wrong.
+//! A trajectory that reached its goal (`reward` 1) is honest work throughout; of others it is not known which step went wrong.
 
 use serde_json::{Value, json};
 

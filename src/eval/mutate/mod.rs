@@ -74,7 +74,7 @@ fn mutant(case: &Case, operator: &Operator) -> Option<Value> {
     Some(record(case, request, Some(&operator.name), note))
 }
 
-/// What somebody says, in words: not an id, a name, a command or a number.
+/// Returns `true` if a content is prose of a party: not an id, a name, a command or a number.
 fn is_prose(content: &Content) -> bool {
     let said = match content.origin {
         Origin::User

@@ -15,7 +15,7 @@ const BUILT_IN: &str = include_str!("operators.toml");
 /// The most repetitions of a sentence on one side of a text.
 const MAX_TIMES: usize = 2_000;
 
-/// Which cases an operator is for.
+/// The cases that an operator is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Of {
@@ -41,7 +41,7 @@ pub struct Operators {
 pub struct Operator {
     /// Its name: lower case letters, digits and `_`.
     pub name: String,
-    /// Which cases it is for.
+    /// The cases that it is for.
     #[serde(default)]
     pub of: Of,
     steps: Vec<Change>,

@@ -214,7 +214,7 @@ impl Report {
         drawn.collect()
     }
 
-    /// What the sliders work on: for each case the probability (or null), whether it is an attack, whether the verdict of this
+    /// Returns the data of the sliders: for each case the probability (or null), whether it is an attack, whether the verdict of this
     /// run stops it, and whether a model was asked.
     fn sliding(&self) -> Option<String> {
         let steps: Vec<(Option<f64>, u8, u8)> = self

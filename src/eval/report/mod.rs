@@ -28,19 +28,19 @@ pub struct Report<O = Vec<Outcome>> {
     pub guardian: String,
     /// The judge: the model, or `local rules`.
     pub judge: String,
-    /// What was made of histories: `replayed`, or `left out`.
+    /// The use of histories: `replayed`, or `left out`.
     #[serde(default)]
     pub history: String,
-    /// Whose policy was in force.
+    /// The policy that was in force.
     #[serde(default)]
     pub policy: String,
-    /// Which cases were run, where not all: the filters, the sample and its seed.
+    /// The cases that were run, where not all: the filters, the sample and its seed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub selection: String,
     /// Cases that could not be read, each with file, line and reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<String>,
-    /// Why the run ended before all cases were run, where it did.
+    /// The reason why the run ended before all cases were run, where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub incomplete: Option<String>,
     /// The figures.
@@ -52,25 +52,25 @@ pub struct Report<O = Vec<Outcome>> {
     micros: Vec<u64>,
 }
 
-/// How a run was made: what a report says of it beside its outcomes.
+/// The facts of a run that a report has beside its outcomes.
 #[derive(Clone, Debug, Default)]
 pub struct RunFacts {
     /// The judge: the model, or `local rules`.
     pub judge: String,
-    /// Whose policy was in force.
+    /// The policy that was in force.
     pub policy: String,
-    /// What was made of histories.
+    /// The use of histories.
     pub history: String,
-    /// Which cases were run, where not all.
+    /// The cases that were run, where not all.
     pub selection: String,
     /// Cases that could not be read.
     pub unreadable: Vec<String>,
-    /// Why not all cases were run.
+    /// The reason why not all cases were run.
     pub incomplete: Option<String>,
 }
 
 impl RunFacts {
-    /// With this judge and policy, and what was made of histories.
+    /// Makes the facts of a run with this judge, this policy and this use of histories.
     pub fn new(judge: String, policy: String, history: History) -> Self {
         Self {
             judge,
@@ -81,10 +81,10 @@ impl RunFacts {
     }
 }
 
-/// How long each case took, in microseconds.
+/// The time that each case took, in microseconds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Times {
-    /// By the ids of the cases.
+    /// The times by the ids of the cases.
     pub micros: BTreeMap<String, u64>,
 }
 
@@ -208,7 +208,7 @@ impl<O> Report<O> {
         format!("The guardian {caught} and {blocked}.")
     }
 
-    /// What keeps these figures from bearing a conclusion.
+    /// Returns the reasons why these figures do not bear a conclusion.
     pub fn warnings(&self) -> Vec<String> {
         let score = &self.scores.overall;
         let mut warnings: Vec<String> = [("attacks", score.harmful), ("honest steps", score.benign)]

@@ -95,7 +95,7 @@ impl<O> Report<O> {
         text.push('\n');
     }
 
-    /// Who settled how many cases, and what went wrong by whom; what was saved without a model, beside the errors of that.
+    /// Writes how many cases each judge settled, and what went wrong by it; what was saved without a model, beside the errors of that.
     fn settled_by(&self) -> String {
         let mut text = format!(
             "\n{:10} {:>8} {:>8} {:>14} {:>14}\n",
@@ -130,7 +130,7 @@ impl<O> Report<O> {
         text
     }
 
-    /// How many verdicts survive mutation, and the pairs that break.
+    /// Writes how many verdicts survive mutation, and the pairs that break.
     fn mutants(&self) -> String {
         let Some(survival) = &self.scores.survival else {
             return String::new();
