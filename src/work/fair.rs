@@ -36,7 +36,7 @@ impl Weights {
     }
 }
 
-/// What one organisation leaves to the others.
+/// The share of one organisation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reserve {
     /// The share that another of weight 1 has beside it: half of the places, or a quarter where its weight is 3. Nothing, where there is
@@ -138,7 +138,7 @@ impl Places {
             .then(|| self.give(&mut state, organisation, 1))
     }
 
-    /// Takes a place as soon as one is free. Who waits for its own share holds up nobody else.
+    /// Takes a place as soon as one is free. A caller that waits for its organisation's share holds up no other organisation.
     ///
     /// # Errors
     ///
@@ -174,7 +174,7 @@ impl Places {
         }
     }
 
-    /// Whether none is free.
+    /// Returns `true` if none is free.
     pub fn is_spent(&self) -> bool {
         self.state().taken >= self.0.count
     }

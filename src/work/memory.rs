@@ -45,7 +45,7 @@ fn values_and_quotes(body: &[u8]) -> (usize, usize) {
     (values, quotes)
 }
 
-/// How many of at most 255 bytes are of this kind.
+/// Counts how many of at most 255 bytes are of this kind.
 fn count(bytes: &[u8], is_one: impl Fn(u8) -> bool) -> u8 {
     bytes.iter().fold(0, |sum, byte| sum + u8::from(is_one(*byte)))
 }
@@ -103,12 +103,12 @@ impl Taken {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoRoom;
 
-/// What bodies may take, at every front door together: while they arrive, and while they are worked on.
+/// The memory of bodies, at all front doors together: while they arrive, and while they are worked on.
 #[derive(Debug)]
 pub struct Memory {
     arriving: Places,
     worked_on: Places,
-    /// How long a body may wait for room.
+    /// The longest time that a body may wait for room.
     longest_wait: Duration,
 }
 
@@ -142,7 +142,7 @@ impl Memory {
         }
     }
 
-    /// Whether nothing is left for what is worked on.
+    /// Returns `true` if nothing is left for what is worked on.
     pub fn is_spent(&self) -> bool {
         self.worked_on.is_spent()
     }

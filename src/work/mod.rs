@@ -13,12 +13,12 @@
 //! - **Every** step needs a slot. One organisation has one more than processors.
 //! - A **large** step needs a second one, of which it has as many as processors: however many large steps come, a small
 //!   one finds a slot.
-//! - Of either kind there is one more than one **organisation** has: whoever sends one step finds a slot beside one who sends thousands.
-//!   Where several wait, slots go by their weights ([`Places`]).
-//! - Where there are several organisations, one of them takes its share of the **queue** at most.
+//! - Of either kind there is one more than one **organisation** has: an organisation that sends one step finds a slot beside one that sends
+//!   thousands, and waits behind a few of each where several do.
+//! - Where there are several organisations, one of them takes half of the **queue** at most.
 //! - **Session updates** have slots of their own: a step that waits for an update of its session waits for no other step.
 //!
-//! Whoever stops waiting for a slot leaves the queue. A job that has begun runs to its end, and its slot is taken so long.
+//! A caller that stops waiting for a slot leaves the queue. A job that has begun runs to its end, and its slot is taken so long.
 
 mod fair;
 mod memory;
@@ -32,7 +32,7 @@ pub use memory::{Memory, NoRoom, Taken, unfolded, unfolded_as_tree};
 
 use crate::model::OrganisationId;
 
-/// How much is worked on at the same time.
+/// The limits of what is worked on at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
     /// Large steps of one organisation at the same time. One small one fits beside them, and one step of another organisation.
@@ -50,7 +50,7 @@ impl Default for Settings {
     }
 }
 
-/// How much work a step is.
+/// The amount of work that a step is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Size {
     /// At most [`Size::TINY_BYTES`]. It takes the slots of a small step; its jobs run on the thread that asks for them.
@@ -67,8 +67,8 @@ impl Size {
     /// The largest small step: examining it takes tens of milliseconds at the very worst.
     pub const SMALL_BYTES: usize = 32 * 1024;
 
-    /// The same size, but for a tiny step that of a small one: its jobs run on other threads. For whoever decides about many
-    /// steps in one task.
+    /// Returns the same size, but for a tiny step that of a small one: its jobs run on other threads. For a caller that decides about
+    /// many steps in one task.
     pub const fn handed_over(self) -> Self {
         match self {
             Size::Tiny | Size::Small => Size::Small,
@@ -98,7 +98,7 @@ pub fn in_place<T>(size: Size, work: impl FnOnce() -> T) -> T {
     }
 }
 
-/// Why there is no slot, or no result.
+/// The reason why there is no slot, or no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Busy {
     /// As many wait as may wait.
@@ -134,12 +134,12 @@ impl Pool {
         }
     }
 
-    /// Whether as many wait as may wait.
+    /// Returns `true` if as many wait as may wait.
     pub fn is_full(&self) -> bool {
         self.queue.is_spent()
     }
 
-    /// How many wait for a slot.
+    /// Returns the number of steps that wait for a slot.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Ordering::Relaxed)
     }
@@ -185,7 +185,7 @@ impl Pool {
     }
 }
 
-/// One who waits, also when nobody waits for it any more.
+/// A step that waits, counted also when no one waits for it any more.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {
