@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, in one line that may be shown to everybody who reaches `/readyz`.
+//! The description of an error in a configuration, in one line that may be shown to every caller that reaches `/readyz`.
 
 use std::fmt::Write;
 

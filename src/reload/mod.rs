@@ -33,7 +33,7 @@ use crate::pipeline::{Guardian, Organisations};
 use crate::server::{Control, Prepared, ServerError};
 use crate::telemetry::names;
 
-/// What is reloaded.
+/// The parts of a server that are reloaded.
 pub struct Parts {
     /// The file of the configuration; `None`: there is none.
     pub file: Option<PathBuf>,
@@ -55,25 +55,25 @@ pub struct Reloader {
     state: Mutex<State>,
 }
 
-/// What is in force.
+/// The state that is in force.
 struct State {
     snapshot: Snapshot,
     ledger: Ledger,
     /// The files, and what stood in them when they were read last, whether it could be used or not.
     watched: Watched,
     files: Fingerprint,
-    /// What stood in them when what is in force was read.
+    /// The contents of the files when the state in force was read.
     files_in_force: Fingerprint,
 }
 
-/// How a reload ended.
+/// The outcome of a reload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Something else is in force now.
     Changed,
     /// All is as it was.
     Unchanged,
-    /// What is configured cannot be used: the version of before stays.
+    /// The configuration cannot be used: the version of before stays.
     Broken,
 }
 
@@ -88,7 +88,7 @@ impl Outcome {
     }
 }
 
-/// Why a configuration cannot be put in force.
+/// The reason why a configuration cannot be put in force.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
     /// The configuration itself.

@@ -1,4 +1,4 @@
-//! What is in force, by what can be told of it, and what another state differs in.
+//! The state in force, by its facts that may be told, and its differences from another state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,7 +74,7 @@ impl Snapshot {
         })
     }
 
-    /// What differs, one change for each organisation and one for the server; time and author are left out.
+    /// Returns the differences, one change for each organisation and one for the server; time and author are left out.
     pub(super) fn changes_since(&self, before: &Self) -> Vec<Change> {
         let nothing = InForce::default();
         let ids: BTreeSet<&String> = self.organisations.keys().chain(before.organisations.keys()).collect();

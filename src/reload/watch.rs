@@ -16,16 +16,16 @@ use tokio::sync::mpsc;
 use super::Reloader;
 use super::watched::Watched;
 
-/// How long nothing may happen before files are read.
+/// The time for which nothing may happen before files are read.
 const QUIET: Duration = Duration::from_millis(50);
-/// How long a file that is being written is waited for.
+/// The longest time that a file that is being written is waited for.
 const MAX_WRITING: Duration = Duration::from_secs(2);
-/// How often files are looked at although nothing was heard: network file systems tell nothing.
+/// The interval at which files are looked at although nothing was heard: network file systems tell nothing.
 const POLL: Duration = Duration::from_secs(30);
 /// The same where folders cannot be watched.
 const POLL_ONLY: Duration = Duration::from_secs(2);
 
-/// What the callback and the loop share.
+/// The data that the callback and the loop share.
 #[derive(Default)]
 struct Heard {
     watched: Watched,

@@ -12,10 +12,10 @@ const MAX_FILES: usize = 5_000;
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 /// Levels of a folder of prompts.
 const MAX_DEPTH: usize = 4;
-/// What files beside a policy may be parts of it.
+/// The extensions of files beside a policy that may be parts of it.
 const BESIDE_POLICIES: [&str; 3] = ["toml", "cedar", "cedarschema"];
 
-/// Where a configuration is read from.
+/// The files and folders that a configuration is read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Watched {
     files: BTreeSet<PathBuf>,
@@ -25,7 +25,7 @@ pub(super) struct Watched {
     policies: BTreeSet<PathBuf>,
 }
 
-/// What stands in each file, by its hash; a file that is not there has none.
+/// The contents of each file, by its hash; a file that is not there has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fingerprint(BTreeMap<PathBuf, Option<blake3::Hash>>);
 
@@ -47,12 +47,12 @@ impl Watched {
         watched
     }
 
-    /// Whether there is nothing to watch.
+    /// Returns `true` if there is nothing to watch.
     pub(super) fn is_empty(&self) -> bool {
         self.files.is_empty() && self.prompts.is_empty()
     }
 
-    /// The folders in which something may change, links followed as well: a file is replaced by renaming another one, in its folder.
+    /// Returns the folders in which something may change, links followed as well: a file is replaced by renaming another one, in its folder.
     pub(super) fn folders(&self) -> BTreeSet<PathBuf> {
         let mut folders: BTreeSet<PathBuf> = self.policies.clone();
         for file in &self.files {
@@ -70,7 +70,7 @@ impl Watched {
         folders
     }
 
-    /// Whether what happens under this name can matter: a record that is written beside a policy does not.
+    /// Returns `true` if an event under this name can matter: a record that is written beside a policy does not.
     pub(super) fn concerns(&self, path: &Path) -> bool {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let in_prompts = self
