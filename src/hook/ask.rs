@@ -28,7 +28,7 @@ pub struct Server {
     pub key: Option<SecretString>,
 }
 
-/// Who is asked.
+/// The party that is asked.
 pub enum Answerer {
     /// A server.
     Server(Server),
@@ -38,21 +38,21 @@ pub enum Answerer {
         guardian: Arc<Guardian>,
         /// On whose behalf.
         caller: Caller,
-        /// How large a step may be.
+        /// The limits of a step.
         limits: wire::Limits,
     },
 }
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 enum Unanswered {
-    /// Nobody could say anything; the posture decides.
+    /// There was no answer; the posture decides.
     Unavailable(String),
     /// The question was not taken.
     Refused(String),
 }
 
 impl Answerer {
-    /// What becomes of an event. Later than the deadline is no answer.
+    /// Rules on an event. Later than the deadline is no answer.
     pub async fn rule(&self, program: &Program, event: &Event, deadline: Duration, posture: OnFailure) -> Ruling {
         let id = uuid::Uuid::new_v4().to_string();
         let Some(question) = question(program, event, &id) else {
@@ -77,7 +77,7 @@ impl Answerer {
     }
 }
 
-/// What an AOS answer says of an event.
+/// Returns the ruling of an AOS answer about an event.
 pub fn ruling(event: &Event, answer: &Value, id: &str, posture: OnFailure) -> Ruling {
     if let Some(error) = answer.get("error") {
         let why = error.get("message").and_then(Value::as_str).unwrap_or("an error");
@@ -144,7 +144,7 @@ impl Server {
         }
     }
 
-    /// Whether it is on this machine.
+    /// Returns `true` if it is on this machine.
     fn is_here(&self) -> bool {
         match self.url.host() {
             Some(Host::Ipv4(address)) => address.is_loopback(),

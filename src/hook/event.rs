@@ -1,11 +1,11 @@
-//! What a program tells its hook: one JSON object, of which the event's name and the session are the least.
+//! The input of a hook: one JSON object, of which the event's name and the session are the least.
 
 use serde_json::{Map, Value};
 
-/// What happens when an event of a program is raised.
+/// The kind of an event of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Somebody gives the agent a task.
+    /// The agent is given a task.
     Prompt,
     /// A tool is about to run.
     Call,
@@ -34,13 +34,13 @@ impl Row {
 /// A call of a tool.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Call {
-    /// What the call shares with its result.
+    /// The id that the call shares with its result.
     pub(super) id: String,
     pub(super) tool: String,
     pub(super) input: Value,
 }
 
-/// What happens.
+/// The moment at which an event is raised.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Moment {
     /// Words of the user.
@@ -55,10 +55,10 @@ pub(super) enum Moment {
     Nothing,
 }
 
-/// Whether the agent reads a result whatever the hook says.
+/// The way in which the agent gets a result: as the hook rules, or whatever it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shown {
-    /// What the hook says is done.
+    /// As the hook rules.
     AsRuled,
     /// It is.
     Anyway,
@@ -74,7 +74,7 @@ pub struct Event {
     pub(super) moment: Moment,
 }
 
-/// Why an input is no event.
+/// The reason why an input is no event.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unreadable {
     /// There is none.
@@ -83,7 +83,7 @@ pub enum Unreadable {
     /// It is none.
     #[error("expected one JSON object on standard input, found something else: {0}")]
     NotJson(String),
-    /// Something is missing that every event has.
+    /// A member is missing that every event has.
     #[error("expected `{0}` in the input of the hook, a string that is not empty")]
     Missing(&'static str),
 }
@@ -93,9 +93,9 @@ const RESULTS: &[&str] = &["tool_response", "tool_result", "tool_output", "error
 const SESSIONS: &[&str] = &["conversation_id", "session_id", "sessionId"];
 /// Names under which they name the event; the second one is that of VS Code, which reads hooks of Claude Code.
 const EVENTS: &[&str] = &["hook_event_name", "hookEventName"];
-/// What a call consists of, where a program gives no `tool_input`.
+/// The members of a call, where a program gives no `tool_input`.
 const INPUTS: &[&str] = &["command", "cwd", "file_path", "url"];
-/// Who may have written a prompt that counts as the user's word.
+/// The authors of a prompt that count as the user.
 const USERS: &[&str] = &["user", "sdk"];
 
 /// Reads the input of a hook.
@@ -133,7 +133,7 @@ impl Event {
         Ok(Self { name, session, moment })
     }
 
-    /// Whether there is nothing in it to be judged.
+    /// Returns `true` if there is nothing in it to be judged.
     pub fn is_silent(&self) -> bool {
         self.moment == Moment::Nothing
     }

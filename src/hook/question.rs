@@ -57,7 +57,7 @@ fn part(output: &Value) -> Value {
     }
 }
 
-/// What the parameters of a modified request make of an event: words, an input or an output. `None` where they are not the event's.
+/// Returns the edits of an event in the parameters of a modified request: words, an input or an output. `None` where they do not fit.
 pub(super) fn edited(event: &Event, params: &Value) -> Option<Value> {
     match &event.moment {
         Moment::Prompt(_) => params.pointer("/message/content/0/text").cloned(),

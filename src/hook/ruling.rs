@@ -1,10 +1,10 @@
-//! What becomes of an event, and the words in which agents and users are told.
+//! The ruling on an event, and the words in which agents and users are told.
 
 use serde_json::Value;
 
 use super::event::{Event, Moment, Shown};
 
-/// What becomes of an event.
+/// The ruling on an event.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Ruling {
     /// It happens as it is.
@@ -15,7 +15,7 @@ pub enum Ruling {
     Stop(String),
 }
 
-/// What happens to an event that no verdict could be reached about, because nobody answered.
+/// The posture towards an event that no verdict could be reached about, because there was no answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
     /// It does not happen.
@@ -36,7 +36,7 @@ impl Ruling {
         Ruling::Stop(format!("[guardian] {said} {}", how_to_go_on(event)))
     }
 
-    /// Nobody could be asked, or nobody answered.
+    /// Makes the ruling where no one could be asked, or no one answered.
     pub fn unanswered(event: &Event, why: &str, posture: OnFailure) -> Self {
         match posture {
             OnFailure::Allow => Ruling::Go,
@@ -44,7 +44,7 @@ impl Ruling {
         }
     }
 
-    /// The guardian does not take the question, whatever the posture: that is a mistake in the settings, or an input made to be refused.
+    /// Makes the denial where the guardian refuses the question, whatever the posture: a mistake in the settings, or an input made to be refused.
     pub(super) fn refused(event: &Event, why: &str) -> Self {
         Self::denied(event, &format!("The guardian refused the question: {why}."), None)
     }
@@ -62,7 +62,7 @@ impl Ruling {
     }
 }
 
-/// What an agent, or the user before it, does about a denial.
+/// Returns the advice to an agent, or the user before it, after a denial.
 fn how_to_go_on(event: &Event) -> &'static str {
     match &event.moment {
         Moment::Prompt(_) | Moment::Trigger { .. } => {

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::event::Row;
 use super::program::{Form, Program};
 
-/// Why settings cannot be changed.
+/// The reason why settings cannot be changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
     /// They are no JSON.
@@ -17,15 +17,15 @@ pub enum SettingsError {
     /// They are no TOML.
     #[error("expected TOML: {0}; correct the file first")]
     NotToml(String),
-    /// Something in them has another type.
+    /// A value in them has another type.
     #[error("expected {0}; correct the file first")]
     OtherType(String),
-    /// A file of this name is somebody else's.
+    /// A file of this name is not ours.
     #[error("the file was not written by this command; move it away first")]
     NotOurs,
 }
 
-/// Which hooks of ours a program has in its settings.
+/// The hooks of ours that a program has in its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Hooked {
     /// All of them.
@@ -127,7 +127,7 @@ pub fn uninstall(program: &Program, text: &str) -> Result<Option<String>, Settin
     })
 }
 
-/// Which hooks of ours are there.
+/// Returns which hooks of ours are there.
 ///
 /// # Errors
 ///
@@ -213,7 +213,7 @@ fn take_out(entries: &CstArray, name: &str) -> bool {
     took
 }
 
-/// Whether an entry, or a hook in it, calls this command.
+/// Returns `true` if an entry, or a hook in it, calls this command.
 fn is_ours(entry: &CstNode, name: &str) -> bool {
     let Some(entry) = entry.as_object() else { return false };
     if let Some(inner) = entry.array_value("hooks") {

@@ -18,13 +18,13 @@ pub type Path = Vec<String>;
 /// A server in a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
-    /// Where its entry is.
+    /// The path of its entry.
     pub path: Path,
-    /// What it is.
+    /// The kind of the entry.
     pub kind: Kind,
 }
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A program that the client starts.
@@ -33,7 +33,7 @@ pub enum Kind {
     Address {
         /// The address.
         url: String,
-        /// Whether the entry says which headers are sent.
+        /// The headers that the entry names, if it does.
         headers: Headers,
     },
     /// It calls the guardian already.
@@ -42,7 +42,7 @@ pub enum Kind {
     LeftAlone(&'static str),
 }
 
-/// Whether an entry says which headers are sent.
+/// The headers that an entry names, if it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Headers {
     /// It does.
@@ -58,7 +58,7 @@ impl Server {
     }
 }
 
-/// How a configuration is written.
+/// The form of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// JSON, comments and trailing commas allowed.
@@ -100,8 +100,8 @@ impl Form {
         }
     }
 
-    /// The configuration with these entries as they were before they were wrapped, and the entries that somebody else has changed since:
-    /// they stay as they are. `before` and `written` are the whole configuration before and after the wrapping.
+    /// Returns the configuration with these entries as they were before they were wrapped, and the entries that were changed since by another
+    /// program or by hand: they stay as they are. `before` and `written` are the whole configuration before and after the wrapping.
     ///
     /// # Errors
     ///
@@ -120,12 +120,12 @@ impl Form {
     }
 }
 
-/// What a wrapped entry calls.
+/// The command that a wrapped entry calls.
 #[derive(Debug)]
 pub struct Command<'a> {
     /// The path of the guardian.
     pub guardian: &'a str,
-    /// What stands behind `mcp-stdio`.
+    /// The options behind `mcp-stdio`.
     pub options: &'a [String],
 }
 
@@ -168,7 +168,7 @@ fn variable(header: &str) -> String {
     format!("GUARDIAN_HEADER_{}", header.chars().map(plain).collect::<String>())
 }
 
-/// Why entries are left alone.
+/// The reasons why entries are left alone.
 const OAUTH: &str = "the client logs in to it by itself (OAuth): a guardian between them has no token; give it headers of its own first";
 const NO_SERVER: &str =
     "it names neither a program nor an address: the client runs it by itself (an extension, or a connector)";

@@ -76,7 +76,7 @@ fn answer(event: &Event, ruling: Ruling) -> Value {
     }
 }
 
-/// Whether a tool is one of an MCP server.
+/// Returns `true` if a tool is one of an MCP server.
 fn is_of_server(tool: &str) -> bool {
     tool.starts_with("MCP:")
 }

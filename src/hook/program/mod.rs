@@ -21,20 +21,20 @@ pub struct Program {
     pub name: &'static str,
     /// Its name for people.
     pub title: &'static str,
-    /// What a hook cannot stop, withhold or edit, and what the user has to do; sentences.
+    /// The limits of its hooks, what they cannot stop, withhold or edit, and what the user has to do; sentences.
     pub notes: &'static [&'static str],
     pub(super) events: &'static [Row],
     /// Programs that read these settings too, and call their command in a form of their own.
     others: &'static [&'static Program],
-    /// Whether an input of such a command is from it.
+    /// Returns `true` if an input of such a command is from it.
     is_caller: fn(&Map<String, Value>) -> bool,
-    /// How it is asked what it makes of its hooks; none has no listing without its screen.
+    /// The way to list its hooks; `None`: it has no listing without its screen.
     pub listing: Option<Listing>,
     answer: fn(&Event, Ruling) -> Value,
     pub(super) settings: Settings,
 }
 
-/// Where a program's hooks are set, and how.
+/// The place of a program's hooks, and their form.
 #[derive(Debug)]
 pub(super) struct Settings {
     /// The variable that moves the folder, where there is one.
@@ -46,7 +46,7 @@ pub(super) struct Settings {
     pub(super) form: Form,
 }
 
-/// How hooks are set.
+/// The form in which hooks are set.
 #[derive(Debug)]
 pub(super) enum Form {
     /// Entries for events, under `hooks` in a JSON file; the entry of an event calls a command and waits so many seconds.
@@ -61,7 +61,7 @@ pub(super) enum Form {
     Plugin(fn(&str, u64) -> String),
 }
 
-/// How a program is asked what it makes of its hooks.
+/// The way in which a program lists its hooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Listing {
     /// This command prints the settings that are in force, with the files of plugins.
@@ -75,7 +75,7 @@ fn calls_nobody(_: &Map<String, Value>) -> bool {
     false
 }
 
-/// Where settings are looked for.
+/// The folders in which settings are looked for.
 pub struct Home<'a> {
     /// The user's home.
     pub directory: &'a Path,
@@ -114,7 +114,7 @@ impl Program {
         Ok((program, Event::of(program.events, &input)?))
     }
 
-    /// How many hooks of ours its settings have.
+    /// Returns the number of our hooks in its settings.
     pub fn hooks(&self) -> usize {
         self.events.len()
     }

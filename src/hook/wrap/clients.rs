@@ -18,7 +18,7 @@ pub struct Client {
 #[derive(Clone, Copy, Debug)]
 enum Base {
     Home,
-    /// Where programs with windows keep their settings.
+    /// The folder in which programs with windows keep their settings.
     Configuration,
     /// The same, but for programs that follow XDG on every system but Windows.
     Xdg,

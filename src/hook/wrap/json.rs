@@ -148,7 +148,7 @@ fn kind(entry: &Object<'_>) -> Kind {
     }
 }
 
-/// Whether a member is there, and neither null nor false.
+/// Returns `true` if a member is there, and neither null nor false.
 fn is_set(entry: &Object<'_>, name: &str) -> bool {
     entry.get(name).is_some_and(|member| match &member.value {
         Value::NullKeyword(_) => false,
@@ -157,7 +157,7 @@ fn is_set(entry: &Object<'_>, name: &str) -> bool {
     })
 }
 
-/// What is changed of an entry.
+/// Returns the changes of an entry.
 fn of_entry(entry: &Object<'_>, command: &Command<'_>) -> Vec<Splice> {
     match entry.get("command").map(|member| &member.value) {
         Some(Value::StringLit(program)) => {
