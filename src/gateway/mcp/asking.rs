@@ -17,7 +17,7 @@ pub(super) struct Judge<'s> {
     pub(super) pinned: Option<&'s Pinned>,
 }
 
-/// Where the definitions of a server's tools are pinned.
+/// The file in which the definitions of a server's tools are pinned.
 #[derive(Clone, Debug)]
 pub(super) struct Pinned {
     pub(super) pins: Pins,
@@ -25,7 +25,7 @@ pub(super) struct Pinned {
 }
 
 impl Pinned {
-    /// Where the configuration of a gateway says, if it does.
+    /// Returns the file that the configuration of a gateway names, if it does.
     pub(super) fn of(route: &Route) -> Option<Self> {
         Some(Self {
             pins: Pins::new(route.settings.tools_file.clone()?),

@@ -23,9 +23,9 @@ use crate::outgoing::client;
 
 /// Lines that wait to be read.
 const WAITING: usize = 16;
-/// How long the server may take to begin an answer.
+/// The longest time that the server may take to begin an answer.
 const TIMEOUT: Duration = Duration::from_secs(300);
-/// How long the end of a session may take.
+/// The longest time that the end of a session may take.
 const END_TIMEOUT: Duration = Duration::from_secs(2);
 /// After how long a broken stream is opened again, and how often in a row.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -37,7 +37,7 @@ pub struct Bridge {
     url: Url,
     /// The caller's own headers.
     headers: HeaderMap,
-    /// What the server said of the session: its id, and the version that is spoken.
+    /// The headers that the server sent for the session: its id, and the version that is spoken.
     session: Mutex<HeaderMap>,
 }
 

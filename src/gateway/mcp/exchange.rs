@@ -32,23 +32,23 @@ pub(super) struct Call {
     /// The request that waits for an answer; `None` for everything else.
     asked: Option<Asked>,
     is_post: bool,
-    /// Where the message goes that belongs to a stream of the first transport.
+    /// The endpoint for a message that belongs to a stream of the first transport.
     endpoint: Option<Arc<Endpoint>>,
     takes_events: bool,
     repeated: Vec<Repeated>,
-    /// What the caller gets in place of what was denied.
+    /// The answer that the caller gets in place of what was denied.
     back: Option<Json>,
 }
 
 /// A name under which a client's configuration ties the sessions of several servers together.
 const OWN_SESSION: &str = "x-guardian-session";
-/// The code of a header that says something else than the body (MCP 2026-07-28).
+/// The code of a header that differs from the body (MCP 2026-07-28).
 const HEADER_MISMATCH: i64 = -32020;
 
 impl Call {
     /// # Errors
     ///
-    /// The answer to a request whose headers say something else than its body.
+    /// The answer to a request whose headers differ from its body.
     pub(super) fn new(route: &Route, received: &Received, message: Option<Message>) -> Result<Self, Answer> {
         let text = |name: &str| received.headers.get(name).and_then(|value| value.to_str().ok());
         let own = text(OWN_SESSION).filter(|id| is_identifier(id)).map(str::to_owned);

@@ -20,11 +20,11 @@ pub(super) struct Repeated {
 /// Headers of one request that may repeat its arguments.
 const MAX: usize = 64;
 
-/// The headers of a request that repeat its body.
+/// Returns the headers of a request that repeat its body.
 ///
 /// # Errors
 ///
-/// The name of one that says something else than the body.
+/// The name of one that differs from the body.
 pub(super) fn repeated(headers: &HeaderMap, message: &Message) -> Result<Vec<Repeated>, HeaderName> {
     let mut found = Vec::new();
     if message.own_version().is_none() {

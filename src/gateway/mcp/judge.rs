@@ -1,4 +1,4 @@
-//! What becomes of a message on its way from the client to the server, or back. Every transport of MCP asks here.
+//! The judging of a message on its way from the client to the server, or back. Every transport of MCP asks here.
 
 use tokio::time::Instant;
 
@@ -11,14 +11,14 @@ use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::Says;
 use crate::gateway::json::Json;
 
-/// What becomes of a message.
+/// The result of judging a message.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
-    /// What goes on to its receiver.
+    /// The message that goes on to its receiver.
     pub(super) on: Option<Json>,
-    /// What goes back to its sender.
+    /// The message that goes back to its sender.
     pub(super) back: Option<Json>,
-    /// Why it does not go on as it is.
+    /// The reason why it does not go on as it is.
     pub(super) denied: Option<Denial>,
 }
 
@@ -191,7 +191,7 @@ impl Judge<'_> {
         Ok(after)
     }
 
-    /// What a server says of itself. It can be used without its instructions: where they are denied, they are left out.
+    /// Judges the greeting of a server. It can be used without its instructions: where they are denied, they are left out.
     async fn greeting(&self, message: Message) -> Result<Json, Denial> {
         let mut bare = message.clone();
         let instructions = bare

@@ -12,7 +12,7 @@ use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 
-/// Where messages of one stream are posted.
+/// The endpoint to which messages of one stream are posted.
 pub(super) struct Endpoint {
     pub(super) session: Arc<Session>,
     /// The server's own address.
@@ -56,7 +56,7 @@ impl Endpoint {
             .then(|| route.kept.get(session::key(received.caller, rest)))?
     }
 
-    /// Answers in the stream, as long as somebody reads it.
+    /// Answers in the stream, as long as it is read.
     pub(super) fn answer(&self, route: &Route, message: &Json) {
         let event = Event::named("message", message.write()).to_bytes();
         let stream = self.stream.clone();

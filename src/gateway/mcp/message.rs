@@ -91,7 +91,7 @@ impl Message {
         self.param("_meta")?.str_of(OWN_VERSION)
     }
 
-    /// Whether a request or notification says more than identifiers and words of the protocol.
+    /// Checks if a request or notification says more than identifiers and words of the protocol.
     pub(super) fn says(&self) -> Says {
         let params = self.value.get("params").unwrap_or(&Json::Null);
         if BY_RULES.contains(&self.method.as_str()) && is_name(&self.id) && is_bare(params) {

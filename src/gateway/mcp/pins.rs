@@ -1,7 +1,7 @@
 //! Definitions of tools, pinned: what servers offered, and what of it a person approved, in a small file.
 //!
 //! A tool that was approved and then changed is hidden until it is approved again. So is one that has the name, or nearly the name, of an
-//! approved tool of another server, unless it was approved itself. What nobody approved is judged like everything else, and remembered.
+//! approved tool of another server, unless it was approved itself. A tool that is not approved is judged like everything else, and remembered.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use unicode_security::confusable_detection::skeleton;
 
-/// Why the file cannot be used.
+/// The reason why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub struct PinsError(String);
@@ -30,7 +30,7 @@ const MAX_SERVERS: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Pins(PathBuf);
 
-/// What is known of tools: server, tool, definition.
+/// The known tools: server, tool, definition.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub struct Known(pub BTreeMap<String, BTreeMap<String, Tool>>);
 
@@ -53,10 +53,10 @@ pub struct Definition {
     pub text: Value,
 }
 
-/// Where a tool stands.
+/// The status of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PinStatus {
-    /// Nobody approved it.
+    /// It is not approved.
     Seen,
     /// It is as it was approved.
     Approved,
@@ -77,7 +77,7 @@ impl PinStatus {
         }
     }
 
-    /// Why an agent does not get to see a tool.
+    /// Returns the reason why an agent does not get to see a tool.
     pub(super) const fn hides(self) -> Option<&'static str> {
         match self {
             PinStatus::Seen | PinStatus::Approved => None,
@@ -92,7 +92,7 @@ impl PinStatus {
 }
 
 impl Known {
-    /// Where a tool stands.
+    /// Returns the status of a tool.
     pub fn status(&self, server: &str, name: &str) -> PinStatus {
         let tool = self.0.get(server).and_then(|tools| tools.get(name));
         match tool.and_then(|tool| Some((tool, tool.approved.as_ref()?))) {
@@ -103,7 +103,7 @@ impl Known {
         }
     }
 
-    /// Whether another server has an approved tool whose name looks like this one.
+    /// Returns `true` if another server has an approved tool whose name looks like this one.
     fn has_twin(&self, server: &str, name: &str) -> bool {
         let look = look(name);
         let others = self.0.iter().filter(|(other, _)| *other != server);
@@ -144,7 +144,7 @@ impl Known {
     }
 }
 
-/// How a name looks: without case, separators and letters that stand for others.
+/// Returns the look of a name: without case, separators and letters that stand for others.
 fn look(name: &str) -> String {
     let letters: String = name.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
     skeleton(&letters).collect::<String>().to_lowercase()

@@ -38,9 +38,9 @@ pub(super) struct Asked {
     pub(super) task: Option<String>,
     /// Under which progress is told, where the caller wants that.
     pub(super) token: Option<Json>,
-    /// Whether it names a version of MCP for itself: its results have a type.
+    /// True if it names a version of MCP for itself: its results have a type.
     pub(super) typed: bool,
-    /// When it came.
+    /// The time at which it came.
     pub(super) since: Instant,
 }
 
@@ -82,7 +82,7 @@ impl Asked {
             .unwrap_or_else(|_| Err(late()))
     }
 
-    /// What the client is answered in place of what was denied.
+    /// Returns the answer to the client in place of what was denied.
     pub(super) fn refusal(&self, denial: &Denial) -> Json {
         if matches!(self.method.as_str(), "tools/call" | "tasks/result") {
             return self.failed(denial);
@@ -114,7 +114,7 @@ impl Asked {
         object([("jsonrpc", "2.0".into()), ("id", self.id.clone()), ("result", result)])
     }
 
-    /// What the client is answered where something went wrong.
+    /// Returns the answer to the client where something went wrong.
     pub(super) fn fault(&self, message: &str) -> Json {
         rpc_error(&self.id, FAULT, &format!("[guardian] {message}"), None)
     }
@@ -135,7 +135,7 @@ impl Asked {
     }
 }
 
-/// What an agent does about a denied call.
+/// Returns the advice to an agent after a denied call.
 const fn how_to_go_on(stage: Stage) -> &'static str {
     match stage {
         Stage::Request => {
@@ -145,7 +145,7 @@ const fn how_to_go_on(stage: Stage) -> &'static str {
     }
 }
 
-/// What a server is answered whose request was denied before the client saw it.
+/// Returns the answer to a server whose request was denied before the client saw it.
 pub(super) fn to_server(method: &str, id: &Json, denial: &Denial) -> Json {
     match method {
         // As the specification has it where the user says no.

@@ -138,7 +138,7 @@ impl Events {
         stream.send(&event).await
     }
 
-    /// Ends a stream that cannot be followed: whoever waits for an answer gets one.
+    /// Ends a stream that cannot be followed: a client that waits for an answer gets one.
     async fn end(&self, stream: &Stream<'_>, why: &str) -> Result<(), Ended> {
         stream.route.count("fault");
         if let Some(asked) = self.asked.as_ref().filter(|_| !stream.answered) {
@@ -184,7 +184,7 @@ struct Stream<'r> {
     splitter: Splitter,
     room: crate::gateway::upstream::Room,
     session: Arc<Session>,
-    /// Where the server takes messages of the first transport.
+    /// The address at which the server takes messages of the first transport.
     endpoint: Option<Url>,
     route: &'r Arc<Route>,
     out: Chunks,

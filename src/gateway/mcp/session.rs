@@ -10,7 +10,7 @@ use crate::gateway::json::{Json, object};
 use crate::gateway::judged_units::Digest;
 use crate::gateway::kept::Kept;
 
-/// The session of a caller under the id that the server gave it. One that nobody knows is new: the gateway may have been started again.
+/// Returns the session of a caller under the id that the server gave it. An unknown one is new: the gateway may have been started again.
 pub(super) fn of(kept: &Kept, caller: Option<[u8; 32]>, id: &str, new: impl FnOnce() -> Session) -> Arc<Session> {
     let key = key(caller, id);
     kept.get(key).unwrap_or_else(|| {
@@ -36,7 +36,7 @@ pub(super) fn key(caller: Option<[u8; 32]>, id: &str) -> Digest {
     hasher.finalize().into()
 }
 
-/// What was asked and offered between one client and one server.
+/// The requests and offers between one client and one server.
 pub(super) struct Session {
     /// The agent and the session of its steps.
     context: Json,
@@ -47,17 +47,17 @@ pub(super) struct Session {
 struct Memory {
     /// Requests of the client that wait for their answers, by id.
     asked: Table<Asked>,
-    /// How far requests have come, by their tokens.
+    /// The progress of requests, by their tokens.
     progress: Table<f64>,
     /// The same of the server: their methods.
     asked_back: Table<String>,
-    /// What tools say of their structured results.
+    /// The schemas of tools for their structured results.
     schemas: Table<Arc<Json>>,
     /// Offers that were taken out of a list.
     hidden: Table<Denial>,
     /// Tasks whose results were denied.
     tasks: Table<Denial>,
-    /// What became of parameters that were edited. A client repeats the unedited ones in the next round.
+    /// The edited parameters. A client repeats the unedited ones in the next round.
     edits: Table<Json>,
 }
 
@@ -156,7 +156,7 @@ impl Session {
         }
     }
 
-    /// Why what a request asks for was taken out of a list, where it was.
+    /// Returns the denial for which the target of a request was taken out of a list, if it was.
     pub(super) fn hidden(&self, request: &Message) -> Option<Denial> {
         let (kind, name) = match request.method.as_str() {
             "tools/call" => ("tools", "name"),
@@ -183,7 +183,7 @@ impl Session {
         }
     }
 
-    /// What became of the arguments of a request in an earlier round.
+    /// Returns the arguments to which a request was edited in an earlier round.
     pub(super) fn edit(&self, request: &Message) -> Option<Json> {
         let is_later_round = ["inputResponses", "requestState"]
             .iter()
@@ -192,7 +192,7 @@ impl Session {
     }
 }
 
-/// What is the same in every round of a request.
+/// Returns the parts that are the same in every round of a request.
 fn repeated(request: &Message) -> String {
     let same = ["name", "uri", "arguments"].map(|name| request.param(name).map(Json::write).unwrap_or_default());
     blake3::hash(format!("{} {}", request.method, same.join(" ")).as_bytes()).to_string()

@@ -39,7 +39,7 @@ const PROGRESS: Duration = if cfg!(test) {
     Duration::from_millis(1_500)
 };
 
-/// Who decides about the messages.
+/// The decider about the messages.
 pub enum Decider {
     /// The guardian of this process.
     Here {

@@ -22,7 +22,7 @@ const NARROWS: &[&str] = &[
     "if",
 ];
 
-/// Whether a value fits the schema after an edit, where it did before.
+/// Returns `true` if a value that fitted the schema before an edit fits it after the edit.
 pub(super) fn still_fits(before: &Json, after: &Json, schema: Option<&Json>) -> bool {
     if before == after {
         return true;
