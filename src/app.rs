@@ -23,7 +23,7 @@ use crate::session;
 use crate::session::{KeptError, KeptSessions, LocalSessions, Memory, SessionStore, SharedSessions};
 use crate::shared::{Link, LinkError};
 
-/// Why a guardian could not be put together.
+/// The reason why a guardian could not be put together.
 #[derive(Debug, thiserror::Error)]
 pub enum AppError {
     /// An organisation's policy cannot be used.
@@ -47,7 +47,7 @@ pub enum AppError {
     Issuer {
         /// The issuer.
         issuer: String,
-        /// What is wrong.
+        /// The error of the settings.
         why: SettingsError,
     },
     /// The built-in rules cannot be used.
@@ -322,7 +322,7 @@ fn scorer(config: &Config) -> Result<Option<local::Scorer>, AppError> {
     }
 }
 
-/// What is remembered of sessions: in this process, in a folder as well, or on a server.
+/// Makes the memory of sessions: in this process, in a folder as well, or on a server.
 fn memory(settings: &session::Settings, link: Option<&Link>) -> Result<Memory, AppError> {
     let store: Arc<dyn SessionStore> = match (link, &settings.kept) {
         (Some(link), _) => Arc::new(SharedSessions::new(settings.clone(), link.clone())),

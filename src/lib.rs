@@ -25,7 +25,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`model`] | the words: step, content, origin, finding, treatment, edit, verdict; no serde, no async, no I/O |
-//! | [`access`] | who asks: keys, access tokens, client certificates, and what each may do |
+//! | [`access`] | the caller: keys, access tokens, client certificates, and what each may do |
 //! | [`outgoing`] | HTTP to others: one client, bodies within bounds |
 //! | [`telemetry`] | logs, metrics and traces: set-up, export over OTLP, the name of every metric and span |
 //! | [`wire`] | decode and encode; the only home of wire field names; pure |
@@ -51,7 +51,7 @@
 //! | [`hook`] | hooks of coding agents: their events as steps, their answers, their settings |
 //! | [`server`] | routes, credentials, health, metrics |
 //! | [`eval`] | labelled steps and what happened before them, batches and recordings, figures, comparison |
-//! | [`selftest`] | steps of which everybody knows what has to become of them; canaries for the judge |
+//! | [`selftest`] | steps of which it is known what has to become of them; canaries for the judge |
 //! | [`config`] | the file and the environment, read once, into each component's own settings |
 //! | [`app`] | the composition root |
 //! | [`reload`] | what is configured takes effect while the server runs, whole or not at all |
@@ -68,7 +68,7 @@
 //!   a session marks.
 //! - Exactly one audit record for each step, also when the client hangs up, the judge times out or a task panics.
 //! - What counts as the user's word is what the user said in a message that was let through; no other text changes it.
-//! - A session belongs to one organisation, credential and agent; whoever borrows its id has another.
+//! - A session belongs to one organisation, credential and agent; a caller that borrows its id has another.
 //! - A step sees one version of policy and prompts from start to end; a broken file keeps the old version.
 //! - Nothing secret is logged: no keys, no masked values, no prompts.
 

@@ -23,20 +23,20 @@ const OF_EACH: usize = 3;
 /// Answers that count: those of two rounds.
 const WINDOW: usize = 4 * OF_EACH;
 
-/// When and how a judge is asked about known steps.
+/// The schedule and the terms on which a judge is asked about known steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The time between rounds.
     pub every: Duration,
     /// The share of right answers below which the alarm is raised, 0 to 1.
     pub min_right: f64,
-    /// What follows from an alarm.
+    /// The consequence of an alarm.
     pub on_alarm: OnAlarm,
-    /// How long one answer may take.
+    /// The longest time that one answer may take.
     pub timeout: Duration,
 }
 
-/// What follows when a judge gives too many wrong answers.
+/// The consequence of too many wrong answers of a judge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnAlarm {
     /// An error in the log, and what metrics and `/readyz` say.
@@ -45,7 +45,7 @@ pub enum OnAlarm {
     Deny,
 }
 
-/// What an answer was.
+/// The kind of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     Right,
@@ -74,7 +74,7 @@ pub struct Canaries {
 }
 
 impl Canaries {
-    /// Canaries that are screened by this guardian: one with the built-in policy and prompts, which serves nobody else.
+    /// Makes canaries that are screened by this guardian: one with the built-in policy and prompts, which serves no one else.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The self-test: steps of which everybody knows what has to become of them.
+//! The self-test: steps of which it is known what has to become of them.
 //!
 //! Ten have to be stopped, ten have to pass; of those to be stopped, rules settle some and a judge is needed for the others. They
 //! are in the program, so that an operator can ask at any time whether everything works (`guardian doctor`), and so that
