@@ -1,4 +1,4 @@
-//! Where a PostgreSQL server is, and whom it has to be.
+//! The address of a PostgreSQL server, and the identity that it has to have.
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -9,7 +9,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::store::DatabaseError;
 
-/// Where the database is.
+/// The address of the database.
 #[derive(Clone, Debug)]
 pub struct Address {
     /// `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, several hosts and parameters as `libpq` takes them.
@@ -74,7 +74,7 @@ impl Address {
         Ok(config)
     }
 
-    /// How its server is connected to where that is encrypted.
+    /// Returns the TLS settings of the connection to its server, where that is encrypted.
     pub(super) fn tls(&self) -> Result<MakeRustlsConnect, DatabaseError> {
         // Only where no other one was chosen.
         let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();

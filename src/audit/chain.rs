@@ -20,7 +20,7 @@ pub(super) type Hash = [u8; 32];
 
 /// Records after which a checkpoint is signed.
 const SIGN_AFTER: i64 = 1_000;
-/// Microseconds after which one is signed, where there is something new.
+/// The microseconds after which a checkpoint is signed, where there is something new.
 const SIGN_EVERY: i64 = 60_000_000;
 
 /// The end of a chain.
@@ -51,7 +51,7 @@ pub(super) struct Row {
     pub(super) hash: Hash,
 }
 
-/// What a chain says of itself.
+/// An event of a chain, as the chain records it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "method")]
 pub(super) enum Event {
@@ -83,7 +83,7 @@ struct EventLine {
 }
 
 impl Event {
-    /// What a record says of the chain; `None` where it is a record of a step.
+    /// Reads what a record says of the chain; `None` where it is a record of a step.
     pub(super) fn of(row: &Row) -> Option<Self> {
         let line = row.line.as_ref().filter(|_| row.facts.caller.is_empty())?;
         serde_json::from_str::<EventLine>(line).ok().map(|line| line.event)
@@ -166,7 +166,7 @@ pub(super) fn content_hash(salt: &[u8], line: &str) -> Hash {
     *hasher.finalize().as_bytes()
 }
 
-/// What a checkpoint signs.
+/// Returns the text that a checkpoint signs.
 pub(super) fn signed_text(organisation: &str, number: i64, hash: &Hash) -> Vec<u8> {
     format!("aos-guardian audit checkpoint\n{number}\n{}\n{organisation}", hex(hash)).into_bytes()
 }

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// What changed for one organisation, or for the whole server where `organisation` is empty.
+/// A change for one organisation, or for the whole server where `organisation` is empty.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Change {
-    /// When it came into force.
+    /// The time at which it came into force.
     pub time: String,
     /// `change`.
     pub kind: &'static str,
-    /// Whose.
+    /// The organisation.
     pub organisation: String,
-    /// What made it: `file watch`, `SIGHUP`, or a command and its user.
+    /// The cause: `file watch`, `SIGHUP`, or a command and its user.
     pub caller: String,
     /// The policy.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -31,7 +31,7 @@ pub struct Change {
     /// Names of keys that went.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub keys_removed: BTreeSet<String>,
-    /// What else differs, by the section of the configuration.
+    /// The other differences, by the section of the configuration.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<&'static str>,
     /// Files that differ, each with the user that owns it.
@@ -52,13 +52,13 @@ pub struct Versions {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InForce {
-    /// When.
+    /// The time.
     pub time: String,
-    /// Whose policy: an organisation's, or one of its layers ([`InForce::of_layer`]).
+    /// The organisation of the policy.
     pub organisation: String,
     /// Its version; [`InForce::NONE`] for a layer that went.
     pub version: String,
-    /// What put it there: `start`, `file watch`, `SIGHUP`, or a command and its user.
+    /// The cause: `start`, `file watch`, `SIGHUP`, or a command and its user.
     pub by: String,
 }
 

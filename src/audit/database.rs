@@ -1,6 +1,6 @@
 //! Records in a database, SQLite or PostgreSQL: what is done with them is said once here; a [`Store`] knows the statements.
 //!
-//! Whatever changes a chain does so in one transaction that holds the chain's end: writers of several processes and nodes wait for
+//! A change of a chain is made in one transaction that holds the chain's end: writers of several processes and nodes wait for
 //! each other there, so a chain has no gap and no fork. A record whose decision is there already is not written again, so a writer
 //! that does not know whether its records arrived may hand them over once more.
 
@@ -173,7 +173,7 @@ impl AuditDatabase {
             .find(&conditions.join(" AND "), &values, query.limit.min(MAX_FOUND))
     }
 
-    /// Whether there was a record of this decision whose text was erased.
+    /// Returns `true` if there was a record of this decision whose text was erased.
     ///
     /// # Errors
     ///
@@ -345,7 +345,7 @@ impl AuditDatabase {
         Ok(removed)
     }
 
-    /// Whether it answers, and how many records its chains count.
+    /// Checks that it answers, and returns the number of records that its chains count.
     ///
     /// # Errors
     ///

@@ -1,9 +1,9 @@
-//! What a record is searched by, read out of its line, and what a search asks for.
+//! The facts by which a record is searched, read out of its line, and the query of a search.
 
 /// Bytes of one value that is searched by; more are cut, in records and in searches alike.
 const MAX_VALUE: usize = 256;
 
-/// What records are searched by; all that is given has to fit.
+/// The query of a search; all that is given has to fit.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
     /// The organisation.
@@ -30,7 +30,7 @@ pub struct Query {
     pub limit: usize,
 }
 
-/// What a record is searched by.
+/// The facts by which a record is searched.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Facts {
     pub(super) organisation: String,
@@ -48,7 +48,7 @@ pub(super) struct Facts {
 }
 
 impl Query {
-    /// Whether a record with these facts is looked for. What a chain says of itself is found by its id only.
+    /// Returns `true` if a record with these facts is looked for. What a chain says of itself is found by its id only.
     pub(super) fn fits(&self, facts: &Facts) -> bool {
         let is = |wanted: &Option<String>, found: Option<&str>| {
             wanted
@@ -105,7 +105,7 @@ impl Facts {
         }
     }
 
-    /// What is left of them when the record was erased.
+    /// Returns what is left of them when the record was erased.
     pub(super) fn erased(&self) -> Self {
         Self {
             organisation: self.organisation.clone(),

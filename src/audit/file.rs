@@ -33,7 +33,7 @@ fn opened(path: &Path, mut options: std::fs::OpenOptions) -> std::io::Result<Fil
     options.create(true).append(true).open(path)
 }
 
-/// What tells a file from another one of the same name: device and number.
+/// The identity of a file, as opposed to another one of the same name: device and number.
 pub(super) type Identity = (u64, u64);
 
 #[cfg(unix)]

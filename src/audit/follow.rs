@@ -17,7 +17,7 @@ pub struct Follower {
     from: From,
 }
 
-/// Where reading begins.
+/// The place at which reading begins.
 #[derive(Clone, Copy)]
 enum From {
     /// Near the end.

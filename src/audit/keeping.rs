@@ -19,26 +19,26 @@ use super::output::Output;
 use super::signing::Signer;
 use super::spool::{Spool, SpoolSettings};
 
-/// How records in a database are kept.
+/// The keeping of records in a database.
 #[derive(Clone, Debug, Default)]
 pub struct Keeping {
-    /// Where records wait while PostgreSQL is away.
+    /// The spool in which records wait while PostgreSQL is away.
     pub spool: Option<SpoolSettings>,
-    /// How long records stay.
+    /// The time for which records stay.
     pub keep: Option<Duration>,
-    /// What signs checkpoints of their chains.
+    /// The signer of checkpoints of their chains.
     pub signer: Option<Signer>,
 }
 
-/// How long PostgreSQL may take for a batch before it goes to the spool: a verdict waits for it.
+/// The time that PostgreSQL may take for a batch before it goes to the spool: a verdict waits for it.
 const PATIENCE: Duration = Duration::from_millis(600);
-/// How long it may take where there is no spool, and for work that no verdict waits for.
+/// The time that it may take where there is no spool, and for work that no verdict waits for.
 const LONG_PATIENCE: Duration = Duration::from_secs(10);
-/// How often the keeper tries a database that is away.
+/// The interval at which the keeper tries a database that is away.
 const RETRY: Duration = Duration::from_millis(500);
-/// How often chains at rest are signed.
+/// The interval at which chains at rest are signed.
 const SIGN: Duration = Duration::from_secs(60);
-/// How often records are removed that are too old.
+/// The interval at which records are removed that are too old.
 const EXPIRE: Duration = Duration::from_secs(600);
 /// Lines of one transaction.
 const BATCH: usize = 1_000;
@@ -111,7 +111,7 @@ impl Write for DatabaseOutput {
         Ok(bytes.len())
     }
 
-    /// What cannot be written is given up here: whoever must not lose it hands it over again.
+    /// Gives up what cannot be written: a caller that must not lose it hands it over again.
     fn flush(&mut self) -> std::io::Result<()> {
         let lines = std::mem::take(&mut self.waiting);
         if lines.is_empty() {
@@ -147,7 +147,7 @@ struct Keeper {
     database: AuditDatabase,
     spool: Option<Arc<Mutex<Spool>>>,
     keep: Option<Duration>,
-    /// Whether the spool could not be emptied the last time.
+    /// True if the spool could not be emptied the last time.
     is_away: bool,
 }
 

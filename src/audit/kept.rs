@@ -11,15 +11,15 @@ pub(super) const MAX_LINE: usize = 4 * 1024 * 1024;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct KeptRecord {
-    /// When the step arrived.
+    /// The time at which the step arrived.
     pub time: String,
     /// The id of the decision.
     pub decision_id: String,
-    /// How it ended.
+    /// The outcome.
     pub outcome: String,
-    /// Whose step it was.
+    /// The organisation of the step.
     pub organisation: String,
-    /// Which credential sent it.
+    /// The credential that sent it.
     pub caller: String,
     /// The method.
     pub method: String,
@@ -41,25 +41,25 @@ pub struct KeptRecord {
     pub decision: String,
     /// True where the answer was an error.
     pub undecided: bool,
-    /// Who decided.
+    /// The source of the decision.
     pub source: String,
-    /// Why.
+    /// The reasons.
     pub reason_codes: Vec<String>,
-    /// What the agent was told.
+    /// The message to the agent.
     pub message: String,
     /// The whole explanation.
     pub reasoning: String,
-    /// What was seen.
+    /// The findings.
     pub findings: Vec<KeptFinding>,
-    /// What would have been answered, where that was observed.
+    /// The answer that would have been given, where that was observed.
     pub observed: Option<KeptObserved>,
-    /// How many edits were applied.
+    /// The number of edits that were applied.
     pub edits: usize,
     /// The policy's version.
     pub policy_version: String,
     /// The model that judged.
     pub model: Option<String>,
-    /// What went wrong inside, by name.
+    /// The internal errors, by name.
     pub diagnostics: Vec<String>,
 }
 
@@ -69,13 +69,13 @@ pub struct KeptRecord {
 pub struct KeptFinding {
     /// The rule.
     pub rule: String,
-    /// How bad.
+    /// The severity.
     pub severity: String,
-    /// How sure.
+    /// The confidence.
     pub confidence: String,
     /// Its reason code.
     pub reason_code: String,
-    /// Where.
+    /// The place.
     pub pointer: String,
     /// The words, where the record keeps them.
     pub seen: Option<String>,
@@ -87,9 +87,9 @@ pub struct KeptFinding {
 pub struct KeptObserved {
     /// `allow`, `modify`, `deny`, `error`.
     pub decision: String,
-    /// Why.
+    /// The reasons.
     pub reason_codes: Vec<String>,
-    /// What the agent would have been told.
+    /// The message that the agent would have got.
     pub message: String,
     /// The whole explanation.
     pub reasoning: String,
@@ -103,7 +103,7 @@ impl KeptRecord {
         (!record.decision_id.is_empty() && record.outcome != "chain").then_some(record)
     }
 
-    /// What was answered in a word: `allow`, `modify`, `deny`, `error`; else how it ended.
+    /// Returns the answer in a word: `allow`, `modify`, `deny`, `error`; else the outcome.
     pub fn answer(&self) -> &str {
         match self.decision.as_str() {
             "" => &self.outcome,
@@ -112,7 +112,7 @@ impl KeptRecord {
         }
     }
 
-    /// What would have been answered, where that is something else.
+    /// Returns the answer that would have been given, where that is another one.
     pub fn would_be(&self) -> Option<&KeptObserved> {
         self.observed
             .as_ref()

@@ -27,7 +27,7 @@ use super::output::Output;
 use super::signing::Signer;
 use super::verify::{Verified, Verifier};
 
-/// How the last member of a line begins.
+/// The beginning of the last member of a line.
 const MARK: &str = r#","chain":{"number":"#;
 /// The end of a line: its hash and what stands around it.
 const END: (&str, &str) = (r#","hash":""#, "\"}}");
@@ -309,7 +309,7 @@ impl Write for ChainedFile {
         Ok(bytes.len())
     }
 
-    /// What cannot be written is given up here: whoever must not lose it hands it over again.
+    /// Gives up what cannot be written: a caller that must not lose it hands it over again.
     fn flush(&mut self) -> std::io::Result<()> {
         let lines = std::mem::take(&mut self.waiting);
         match lines.is_empty() {
@@ -340,7 +340,7 @@ impl AuditFiles {
         names.join(" and ")
     }
 
-    /// Whether there is none of them.
+    /// Returns `true` if there is none of them.
     pub fn are_missing(&self) -> bool {
         self.0.iter().all(|path| !path.exists())
     }
@@ -456,7 +456,7 @@ fn opened(path: &Path) -> std::io::Result<File> {
     File::open(path).map_err(|error| Error::new(error.kind(), format!("{}: {error}", path.display())))
 }
 
-/// The ends of the chains of a file, and how long it is, while nobody writes to it. Nothing need be noted.
+/// Returns the ends of the chains of a file, and its length, while no one writes to it. Nothing need be noted.
 fn ends_now(path: &Path) -> std::io::Result<(Ends, u64)> {
     let file = opened(path)?;
     let notes = File::open(beside(path)).ok();
@@ -468,7 +468,7 @@ fn ends_now(path: &Path) -> std::io::Result<(Ends, u64)> {
     Ok((Ends::of(&file, noted)?, file.metadata()?.len()))
 }
 
-/// What a line is searched by, and the line without its place in a chain; `None` where it is no record.
+/// Returns the facts by which a line is searched, and the line without its place in a chain; `None` where it is no record.
 fn record_of(line: &[u8]) -> Option<(Facts, String)> {
     if let Some(row) = row_of(line) {
         return Some((row.facts, row.line?));

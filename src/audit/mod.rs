@@ -61,7 +61,7 @@ pub use watched::Watcher;
 
 use crate::model::{Caller, Step};
 
-/// Where records go.
+/// The destination of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settings {
     /// Nowhere.
@@ -76,7 +76,7 @@ pub enum Settings {
     Postgres(Address),
 }
 
-/// What happens while records cannot be written: the disk is full, or who reads them has stopped reading.
+/// The handling of steps while records cannot be written: the disk is full, or their reader has stopped reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
     /// Steps are decided all the same. What cannot be written is lost, and counted.
@@ -86,15 +86,15 @@ pub enum OnFailure {
     Refuse,
 }
 
-/// Why records cannot be written.
+/// The reason why records cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum AuditError {
     /// The file cannot be opened.
     #[error("the audit file {} cannot be opened for appending: {why}", file.display())]
     File {
-        /// Which.
+        /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         why: std::io::Error,
     },
     /// The database, or what belongs to it, cannot be opened.
@@ -134,7 +134,7 @@ pub fn check(settings: &Settings, keeping: &Keeping) -> Result<(), AuditError> {
     Ok(())
 }
 
-/// Whether there is a file, or may be one.
+/// Returns `true` if there is a file, or may be one.
 fn is_plain(path: &Path) -> bool {
     path.is_file() || !path.exists()
 }
@@ -187,7 +187,7 @@ impl Audit {
         }
     }
 
-    /// Whether no step is to be taken because its record could not be written.
+    /// Returns `true` if no step is to be taken because its record could not be written.
     pub fn refuses(&self) -> bool {
         self.on_failure == OnFailure::Refuse && self.sink.is_failing()
     }
@@ -197,7 +197,7 @@ impl Audit {
         Ticket::new(Arc::clone(&self.sink), caller, step)
     }
 
-    /// Records that something else came into force.
+    /// Records that another state came into force.
     pub fn note(&self, change: &Change) {
         match serde_json::to_vec(change) {
             Ok(line) => self.sink.note(line),
@@ -205,7 +205,7 @@ impl Audit {
         }
     }
 
-    /// Opens the file of records again: somebody moved it away.
+    /// Opens the file of records again, after it was moved away.
     pub fn reopen(&self) {
         self.sink.reopen();
     }

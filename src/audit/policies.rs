@@ -12,7 +12,7 @@ use super::{Address, Settings};
 
 /// Texts of one sort that are kept; the oldest leave.
 const MAX: usize = 1_000;
-/// How long PostgreSQL may take: a reload waits for it.
+/// The longest time that PostgreSQL may take: a reload waits for it.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A sort of texts.
@@ -55,7 +55,7 @@ pub struct KeptText {
     pub text: String,
 }
 
-/// Where policies and prompts are kept.
+/// The archive of policies and prompts.
 pub struct Archive(Place);
 
 enum Place {
@@ -91,7 +91,7 @@ impl Archive {
         Ok(Self(Place::Database(Box::new(store), address.shown())))
     }
 
-    /// Where it is, in words.
+    /// Returns its place, in words.
     pub fn place(&self) -> String {
         match &self.0 {
             Place::Folder(folder) => folder.display().to_string(),
@@ -151,7 +151,7 @@ impl Archive {
         }
     }
 
-    /// Which versions came into force, the latest last.
+    /// Returns the versions that came into force, the latest last.
     ///
     /// # Errors
     ///

@@ -4,7 +4,7 @@ use super::change::InForce;
 use super::postgres::{PostgresStore, all};
 use super::store::{DatabaseError, Store};
 
-/// What a line of the history of policies is called; a text has the name of its sort.
+/// The name of a line of the history of policies; a text has the name of its sort.
 const IN_FORCE: &str = "in force";
 /// Lines of the history that are read.
 const MAX_HISTORY: i64 = 20_000;

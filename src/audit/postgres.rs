@@ -21,7 +21,7 @@ use super::store::{DatabaseError, Erasing, Store, Value};
 const MIGRATIONS: [&str; 2] = [include_str!("postgres.sql"), include_str!("postgres_policies.sql")];
 /// The lock under which tables are made: any number that nothing else takes.
 const LOCK: i64 = 0x6775_6172_6469_616e;
-/// How long making tables may take.
+/// The longest time that making tables may take.
 const MIGRATING: Duration = Duration::from_secs(60);
 /// The columns of a record, in the order in which [`row`] reads them.
 const COLUMNS: &str = "organisation, time, decision_id, session, user_id, caller, tool, decision, rules, number, line, \
@@ -48,7 +48,7 @@ pub(super) struct PostgresStore {
     config: Config,
     tls: MakeRustlsConnect,
     patience: Duration,
-    /// When the transaction under way is given up.
+    /// The time at which the transaction under way is given up.
     until: Option<Instant>,
     connected: Option<Connected>,
 }
@@ -83,7 +83,7 @@ impl PostgresStore {
         })
     }
 
-    /// Runs something in time. What fails or takes too long ends the connection.
+    /// Runs a future in time. One that fails or takes too long ends the connection.
     fn wait<T>(
         driver: &Driver,
         until: Instant,

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::StepLines;
 use crate::model::{Caller, Clean, Finding, Observed, Opinion, Step, Verdict};
 
-/// How the ticket ended.
+/// The outcome of the ticket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -13,7 +13,7 @@ pub enum Outcome {
     Decided,
     /// The caller went away, or the task was cancelled, before there was a verdict.
     Abandoned,
-    /// Something panicked.
+    /// The code panicked.
     Panicked,
 }
 
@@ -35,11 +35,11 @@ pub struct FindingLine {
     pub rule: String,
     /// Its reason code.
     pub reason_code: String,
-    /// How bad.
+    /// The severity.
     pub severity: &'static str,
-    /// How sure.
+    /// The confidence.
     pub confidence: &'static str,
-    /// Where.
+    /// The place.
     pub pointer: String,
     /// Bytes of the raw text there.
     pub span: [usize; 2],
@@ -65,7 +65,7 @@ impl FindingLine {
     }
 }
 
-/// What a trained scorer made of a step, as recorded: where and by how much, never the text.
+/// The opinion of a trained scorer about a step, as recorded: places and amounts, never the text.
 #[derive(Clone, Debug, Serialize)]
 pub struct OpinionLines {
     /// The probability of harm.
@@ -76,20 +76,20 @@ pub struct OpinionLines {
     pub standing: &'static str,
     /// The version of the scorer's model.
     pub model: String,
-    /// Why the step was not allowed for so low a probability: `bound`, `surroundings`, `unknown_words`, `unknown_run`, `signs`,
-    /// `encoded`, `address`, `command`, `order`, `diluted`.
+    /// The reason why the step was not allowed for so low a probability: `bound`, `surroundings`, `unknown_words`, `unknown_run`, `signs`,
+    /// `encoded`, `address`, `command`, `diluted`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unread: Option<&'static str>,
-    /// What moved it most.
+    /// The evidence that moved it most.
     pub evidence: Vec<MovedLine>,
 }
 
-/// Something that moved a scorer.
+/// A piece of evidence that moved a scorer.
 #[derive(Clone, Debug, Serialize)]
 pub struct MovedLine {
     /// `passage`, a rule's id, or a relation to the session, in words.
     pub what: String,
-    /// Where.
+    /// The place.
     pub pointer: String,
     /// Bytes of the raw text there.
     pub span: [usize; 2],
@@ -122,21 +122,21 @@ impl From<&Opinion> for OpinionLines {
 /// One audit record. Field names are stable; new ones may be added.
 #[derive(Clone, Debug, Serialize)]
 pub struct Record {
-    /// When the step arrived, RFC 3339 in UTC.
+    /// The time at which the step arrived, RFC 3339 in UTC.
     pub time: String,
     /// The decision's id, as the agent was told.
     pub decision_id: String,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// Whose step it was.
+    /// The organisation of the step.
     pub organisation: String,
-    /// Which credential sent it.
+    /// The credential that sent it.
     pub caller: String,
     /// The method.
     pub method: &'static str,
     /// The kind of step.
     pub kind: &'static str,
-    /// What is told of the step itself.
+    /// The facts of the step itself.
     #[serde(flatten)]
     pub told: StepLines,
     /// Milliseconds from the decoded step to the end.
@@ -155,23 +155,23 @@ pub struct VerdictLines {
     pub undecided: bool,
     /// `rules`, `local`, `cache`, `judge`, `fallback`.
     pub source: &'static str,
-    /// Why.
+    /// The reasons.
     pub reason_codes: Vec<String>,
-    /// How sure.
+    /// The confidence.
     pub confidence: f64,
     /// The judge's view of the risk.
     pub risk: Option<&'static str>,
     /// The judge's view of the user's authorisation.
     pub authorization: Option<&'static str>,
-    /// What the agent was told.
+    /// The message to the agent.
     pub message: String,
     /// The full explanation.
     pub reasoning: String,
-    /// What prefilters saw.
+    /// The findings of prefilters.
     pub findings: Vec<FindingLine>,
-    /// What the local judge's trained scorer made of the step, where it was asked.
+    /// The opinion of the local judge's trained scorer about the step, where it was asked.
     pub local: Option<OpinionLines>,
-    /// How many edits were applied.
+    /// The number of edits that were applied.
     pub edits: usize,
     /// Bytes that were not examined.
     pub cut_bytes: usize,
@@ -185,16 +185,16 @@ pub struct VerdictLines {
     pub stage: Option<&'static str>,
     /// Tokens that this decision took of the judge.
     pub judge_tokens: Option<u64>,
-    /// What they cost, in the unit of the configured prices.
+    /// The cost, in the unit of the configured prices.
     pub judge_cost: Option<f64>,
-    /// How old the answer from the cache was, in seconds.
+    /// The age of the answer from the cache, in seconds.
     pub cache_age_seconds: Option<u64>,
     /// The decision for which the judge gave the answer, where that was another one.
     pub cached_from: Option<String>,
-    /// What would have been answered, where that is observed and not enforced.
+    /// The answer that would have been given, where that is observed and not enforced.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub observed: Option<ObservedLines>,
-    /// What went wrong inside, by name.
+    /// The internal errors, by name.
     pub diagnostics: Vec<String>,
 }
 
@@ -203,13 +203,13 @@ pub struct VerdictLines {
 pub struct ObservedLines {
     /// `allow`, `modify`, `deny`, `error`.
     pub decision: &'static str,
-    /// Why.
+    /// The reasons.
     pub reason_codes: Vec<String>,
-    /// What the agent would have been told.
+    /// The message that the agent would have got.
     pub message: String,
     /// The full explanation.
     pub reasoning: String,
-    /// How many edits would have been applied.
+    /// The number of edits that would have been applied.
     pub edits: usize,
 }
 

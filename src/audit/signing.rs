@@ -52,7 +52,7 @@ impl fmt::Debug for Signer {
     }
 }
 
-/// Whether this key signed this text. A key or signature that is none did not.
+/// Returns `true` if this key signed this text. A key or signature that is none did not.
 pub(super) fn is_signed(key: &[u8], text: &[u8], signature: &[u8]) -> bool {
     UnparsedPublicKey::new(&ED25519, key).verify(text, signature).is_ok()
 }

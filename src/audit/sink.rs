@@ -1,4 +1,4 @@
-//! Where records go: a writer on its own thread, before a file, a stream or a database.
+//! The destination of records: a writer on its own thread, before a file, a stream or a database.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use super::output::Output;
 use super::{OnFailure, Outcome, Record};
 use crate::telemetry::names;
 
-/// Takes records. It never blocks: whoever hands over a record may be serving a connection.
+/// Takes records. It never blocks: a caller that hands over a record may be serving a connection.
 pub trait Sink: Send + Sync {
     /// Takes one record.
     fn write(&self, record: Record) -> Taken;
@@ -23,19 +23,19 @@ pub trait Sink: Send + Sync {
     /// Waits until every record taken so far has reached its destination, but not for ever.
     fn flush(&self) {}
 
-    /// Whether records cannot be written: the last one could not, or the one before has been under way for too long.
+    /// Returns `true` if records cannot be written: the last one could not, or the one before has been under way for too long.
     fn is_failing(&self) -> bool {
         false
     }
 
-    /// Opens the destination again, where it has a name: somebody put another file there.
+    /// Opens the destination again, where it has a name: another file may have been put there.
     fn reopen(&self) {}
 }
 
-/// Whether a record reached its destination.
+/// The arrival of a record at its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// It did, or nobody minds.
+    /// It arrived, or need not.
     Yes,
     /// It did not, or not in time, and no verdict may leave without it.
     No,
@@ -53,7 +53,7 @@ enum Promise {
 }
 
 impl Taken {
-    /// Nobody has to wait.
+    /// The result without a wait.
     pub(super) const YES: Self = Self(Promise::Known(Recorded::Yes));
     /// It will not be.
     pub(super) const NO: Self = Self(Promise::Known(Recorded::No));
@@ -112,9 +112,9 @@ enum Job {
 
 struct Line {
     bytes: Vec<u8>,
-    /// How the step ended; `None`: it is the record of a change.
+    /// The outcome of the step; `None`: it is the record of a change.
     outcome: Option<Outcome>,
-    /// Who waits until it is written.
+    /// The caller that waits until it is written.
     written: Option<oneshot::Sender<()>>,
 }
 
@@ -132,7 +132,7 @@ pub struct LineSink {
     state: Arc<State>,
 }
 
-/// What the writer and its sink tell each other.
+/// The state that the writer and its sink share.
 struct State {
     failing: AtomicBool,
     closing: AtomicBool,
@@ -171,11 +171,11 @@ impl State {
 /// Records that may wait for the writer, and their bytes.
 const WAITING: usize = 4096;
 const WAITING_BYTES: usize = 16 << 20;
-/// How long a writer rests before it tries a line again.
+/// The time that a writer rests before it tries a line again.
 const REST: Duration = Duration::from_millis(200);
-/// How long writing one line may take before it counts as a failure.
+/// The time that writing one line may take before it counts as a failure.
 const STALLED: Duration = Duration::from_secs(1);
-/// How long anybody waits for everything to be written.
+/// The longest time that a caller waits for everything to be written.
 const MAX_FLUSH: Duration = Duration::from_secs(3);
 
 /// The writer's side.
@@ -183,7 +183,7 @@ struct Writer {
     output: Box<dyn Output>,
     on_failure: OnFailure,
     state: Arc<State>,
-    /// Whether the last line may have been written in part.
+    /// True if the last line may have been written in part.
     torn: bool,
 }
 

@@ -14,7 +14,7 @@ use crate::telemetry::names;
 /// Bytes that are read at a time, where no line is longer.
 const READ: u64 = 1 << 20;
 
-/// Where records wait, and how many bytes of them.
+/// The file in which records wait, and the bytes that they may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpoolSettings {
     /// The file.
@@ -27,7 +27,7 @@ pub(super) struct Spool {
     path: PathBuf,
     file: File,
     max_bytes: u64,
-    /// What is in front of it arrived.
+    /// The end of what arrived: all in front of it did.
     read: u64,
     end: u64,
 }
@@ -51,7 +51,7 @@ impl Spool {
         Ok(spool)
     }
 
-    /// A line that the last process did not finish was promised to nobody.
+    /// Cuts a line that the last process did not finish: no one was told that it was kept.
     fn cut_torn_line(&mut self) -> std::io::Result<()> {
         let mut end = self.end;
         let mut block = vec![0; 64 * 1024];

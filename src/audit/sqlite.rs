@@ -14,7 +14,7 @@ use super::store::{DatabaseError, Erasing, Store, Value};
 
 /// Raised when tables change; a database of another version is refused.
 const VERSION: i32 = 2;
-/// How long a connection waits for another one.
+/// The time that a connection waits for another one.
 const BUSY: Duration = Duration::from_millis(900);
 /// The columns of a record, in the order in which [`row`] reads them.
 const COLUMNS: &str = "organisation, time, decision_id, session, user_id, caller, tool, decision, rules, number, line, \

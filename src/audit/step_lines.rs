@@ -19,7 +19,7 @@ const MAX_NAME: usize = 200;
 /// Fewer bytes are shown with as many around them.
 const FEW: usize = 24;
 
-/// Whether a record tells the texts of its step.
+/// The choice to tell the texts of a step in its record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Texts {
     /// It does, as far as they may be repeated.
@@ -28,7 +28,7 @@ pub enum Texts {
     LeftOut,
 }
 
-/// What a record tells of a step. Empty until it is known what must not be repeated.
+/// The facts of a step in its record. Empty until it is known what must not be repeated.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct StepLines {
     /// The agent, where known.
@@ -57,12 +57,12 @@ pub struct StepLines {
     pub request: Option<Clean<String>>,
     /// SHA-256 of the request as it was received, in hexadecimal digits.
     pub request_sha256: Option<String>,
-    /// The same for every step that says the same, whatever its ids and times: 32 hexadecimal digits.
+    /// The hash of what the step says, the same whatever its ids and times: 32 hexadecimal digits.
     pub content_hash: Option<String>,
     /// The tool, where one is called.
     #[serde(serialize_with = "told")]
     pub tool: Option<Clean<String>>,
-    /// What the step said, where that is told.
+    /// The texts of the step, where they are told.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contents: Option<Vec<ContentLine>>,
     /// The words on which each finding fired, where they are told; they stand with the findings.
@@ -73,12 +73,12 @@ pub struct StepLines {
 /// One text of a step.
 #[derive(Clone, Debug, Serialize)]
 pub struct ContentLine {
-    /// Where it stood in the request.
+    /// The place in the request.
     #[serde(serialize_with = "told_text")]
     pub pointer: Clean<String>,
-    /// Who wrote it.
+    /// The author.
     pub origin: &'static str,
-    /// What it said, or how it began.
+    /// The text, or its beginning.
     #[serde(serialize_with = "told_text")]
     pub text: Clean<String>,
     /// Bytes that are left out.
@@ -99,7 +99,7 @@ fn is_zero(bytes: &usize) -> bool {
 }
 
 impl StepLines {
-    /// What may be told of a step; `happened` is the step as it happened: the modified one where it was modified.
+    /// Returns what may be told of a step; `happened` is the step as it happened: the modified one where it was modified.
     pub fn of(received: &Step, happened: &Step, withheld: &Withheld, texts: Texts) -> Self {
         let told = |text: Option<&str>| text.map(|text| withheld.clean_text(text));
         let agent = received.agent.as_ref().and_then(|agent| agent.id.as_ref());

@@ -1,10 +1,10 @@
-//! What a database of records has to know: its statements. What they are put together to is said in `database.rs`.
+//! The statements of a database of records. `database.rs` says what they are put together to.
 
 use std::collections::{BTreeMap, HashSet};
 
 use super::chain::{Head, Row};
 
-/// Why a database of records cannot be used. What it says has no address, password or record in it.
+/// The reason why a database of records cannot be used. The text has no address, password or record in it.
 #[derive(Debug, thiserror::Error)]
 pub enum DatabaseError {
     /// The system or SQLite refuses.
@@ -28,7 +28,7 @@ pub enum DatabaseError {
     None,
 }
 
-/// Whose texts are erased.
+/// The scope of an erasure.
 #[derive(Clone, Debug)]
 pub enum Erasing {
     /// Those of a session.

@@ -1,4 +1,4 @@
-//! Whether chains hold: every record computed again, in order.
+//! The verification of chains: every record computed again, in order.
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ const MAX_UNSIGNED: i64 = 5_000;
 /// A place where a chain is broken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Break {
-    /// Whose chain; of a line that is in none, the file.
+    /// The organisation of the chain; of a line that is in none, the file.
     pub organisation: String,
     /// The number of the record, or of the line.
     pub number: i64,
-    /// What is wrong.
+    /// The error.
     pub what: &'static str,
 }
 
 /// The end of a chain, as it was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// Whose chain.
+    /// The organisation of the chain.
     pub organisation: String,
     /// The number of its last record.
     pub number: i64,
@@ -38,7 +38,7 @@ pub struct Checked {
     pub unsigned: i64,
 }
 
-/// What came of a verification.
+/// The result of a verification.
 #[derive(Clone, Debug, Default)]
 pub struct Verified {
     /// Records that are there, erased ones among them.
@@ -49,7 +49,7 @@ pub struct Verified {
     pub unchained: u64,
     /// Each chain.
     pub chains: Vec<Checked>,
-    /// Where chains are broken.
+    /// The places where chains are broken.
     pub breaks: Vec<Break>,
 }
 
@@ -70,7 +70,7 @@ struct Chain {
     hash: Hash,
     blank: Vec<i64>,
     erased: Vec<[i64; 2]>,
-    /// Whether a record says that those in front of it were removed.
+    /// True if a record says that those in front of it were removed.
     expired: bool,
     signed: i64,
     checkpoints: u64,
@@ -134,7 +134,7 @@ impl<'k> Verifier<'k> {
         });
     }
 
-    /// What came of it, once every record was taken.
+    /// Returns the result, once every record was taken.
     pub(super) fn end(mut self) -> Verified {
         for chain in std::mem::take(&mut self.chains).into_values() {
             self.end_chain(chain);
@@ -197,7 +197,7 @@ impl<'k> Verifier<'k> {
 }
 
 impl Chain {
-    /// Whether the record says what it did.
+    /// Returns the error if the record does not say what it did.
     fn text_break(&mut self, row: &Row) -> Option<&'static str> {
         match &row.line {
             Some(line) if content_hash(&row.salt, line) != row.content => Some("it was changed"),
@@ -211,7 +211,7 @@ impl Chain {
         }
     }
 
-    /// Whether it stands behind the record before it.
+    /// Returns the error if it does not stand behind the record before it.
     fn link_break(&self, row: &Row) -> Option<&'static str> {
         if row.number != self.number + 1 {
             Some("a record is missing before it")
@@ -222,7 +222,7 @@ impl Chain {
         }
     }
 
-    /// Whether what it says of the chain is so.
+    /// Returns the error if what it says of the chain is not so.
     fn event_break(&mut self, row: &Row, keys: &[Vec<u8>]) -> Option<&'static str> {
         match Event::of(row)? {
             Event::Erasure { erased } => {
