@@ -54,10 +54,10 @@ pub(super) struct Alone {
     pub(super) limits: wire::Limits,
 }
 
-/// Whose policy applies.
+/// The policy that applies.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Profile<'a> {
-    /// This built-in profile, whatever the configuration says.
+    /// This built-in profile, regardless of the configuration.
     Named(&'a str),
     /// This one, where the configuration says nothing of policies.
     Usual(&'a str),
@@ -90,7 +90,7 @@ pub(super) fn known_profile(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where sessions are kept.
+/// The place where sessions are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Remember {
     /// In files, for the processes after this one; calls take turns, each at most so long.

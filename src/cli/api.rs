@@ -24,7 +24,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// What stands before the generated parts.
+/// The text before the generated parts.
 const BEFORE: &str = "\
 # The wire
 

@@ -5,7 +5,7 @@ use crate::model::Enforcement;
 use crate::pipeline::Organisations;
 use crate::{audit, server, telemetry};
 
-/// How a check ended, from the best to the worst.
+/// The result of a check, from the best to the worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Health {
     /// It is in order.
@@ -29,13 +29,13 @@ impl Health {
 /// One check.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
-    /// What was looked at.
+    /// The subject of the check.
     pub(super) what: &'static str,
-    /// How it is.
+    /// The result.
     pub(super) health: Health,
-    /// What was found.
+    /// The finding, in words.
     pub(super) found: String,
-    /// What to do next; empty when there is nothing to do.
+    /// The advice on what to do next; empty when there is nothing to do.
     pub(super) next: String,
 }
 
@@ -68,7 +68,7 @@ impl Check {
     }
 }
 
-/// What only a start would find out: the log filter, the address, the audit file.
+/// Checks what only a start would find out: the log filter, the address, the audit file.
 pub(super) fn of_settings(config: &Config) -> Vec<Check> {
     let mut checks = vec![log(&config.log), listen(&config.server), audit(config)];
     checks.extend(metrics(&config.server));
@@ -76,7 +76,7 @@ pub(super) fn of_settings(config: &Config) -> Vec<Check> {
     checks
 }
 
-/// Whether sessions can be kept where they are to be. Looking makes no folder.
+/// Checks that sessions can be kept where they are to be. Looking makes no folder.
 fn sessions(config: &Config) -> Option<Check> {
     let kept = config.sessions.as_ref()?.kept.as_ref()?;
     let place = kept.directory.display();
@@ -92,7 +92,7 @@ fn sessions(config: &Config) -> Option<Check> {
     })
 }
 
-/// Where steps happen about which no judge could decide.
+/// Reports where steps happen about which no judge could decide.
 pub(super) fn postures(config: &Config, organisations: &Organisations) -> Vec<Check> {
     if config.judge.is_none() {
         return Vec::new();
@@ -104,7 +104,7 @@ pub(super) fn postures(config: &Config, organisations: &Organisations) -> Vec<Ch
         .collect()
 }
 
-/// Whose verdicts stop nothing.
+/// Reports whose verdicts stop nothing.
 pub(super) fn observing(config: &Config, organisations: &Organisations) -> Vec<Check> {
     let gateways = config
         .gateways

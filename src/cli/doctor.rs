@@ -115,7 +115,7 @@ impl Table {
     }
 }
 
-/// Whether the address is free.
+/// Checks that the address is free.
 fn address(config: &Config) -> Check {
     let listen = config.server.listen;
     match TcpListener::bind(listen) {
@@ -133,7 +133,7 @@ fn address(config: &Config) -> Check {
     }
 }
 
-/// Whether a gateway can listen, and whether the agent behind it is there.
+/// Checks that a gateway can listen, and that the agent behind it is there.
 async fn gateway(settings: &gateway::Settings, config: &Config, offline: bool) -> Check {
     let name = &settings.name;
     if settings.is_unprotected(config.server.listen) {
@@ -246,7 +246,7 @@ async fn endpoint_check(settings: &llm::Settings) -> Check {
     }
 }
 
-/// What to do about a failure of this name.
+/// Returns the advice about a failure of this name.
 fn advice(code: &str) -> &'static str {
     match code {
         "connection_refused" => "start the server, or correct host and port of `base_url`",

@@ -91,7 +91,7 @@ fn read_report(file: &Path) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// Where the times of a report stand: `run.json` has `run.times.json`.
+/// Returns the file of the times of a report: `run.json` has `run.times.json`.
 fn times_file(report: &Path) -> PathBuf {
     report.with_extension("times.json")
 }

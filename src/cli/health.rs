@@ -51,7 +51,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// Where a server with this configuration can be asked from the same machine.
+/// Returns the address at which a server with this configuration can be asked from the same machine.
 fn own_address(config: &Config) -> anyhow::Result<Url> {
     let mut address = config.server.listen;
     match address.ip() {

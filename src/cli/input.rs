@@ -1,4 +1,4 @@
-//! What commands read: a file, or standard input for `-`. An error names which, and what was wrong with it.
+//! The input of commands: a file, or standard input for `-`. An error names which, and what was wrong with it.
 
 use std::io::{IsTerminal, Read};
 use std::path::Path;
@@ -8,7 +8,7 @@ use anyhow::Context;
 /// More than this is no step, no trace and no text.
 const MAX_SIZE: u64 = 256 * 1024 * 1024;
 
-/// How an input is called in messages.
+/// Returns the name of an input in messages.
 pub(super) fn name(file: &Path) -> String {
     match is_standard_input(file) {
         true => "standard input".to_owned(),

@@ -279,7 +279,7 @@ fn text(number: &str, step: &Step, decided: &Decided, links: &[Link]) {
     }
 }
 
-/// Whether a secret or personal data stands in or beside what a finding is about.
+/// Returns `true` if a secret or personal data stands in or beside what a finding is about.
 fn touches_data(finding: &Finding, verdict: &Verdict) -> bool {
     let near = |other: &Finding| {
         other.reason.is_data()

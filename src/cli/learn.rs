@@ -114,7 +114,7 @@ impl Of {
         Ok(found)
     }
 
-    /// Says something of each organisation.
+    /// Prints a text about each organisation.
     fn each(&self, tell: impl Fn(&Config, &OrganisationId) -> anyhow::Result<String>) -> anyhow::Result<Ended> {
         let config = self.config()?;
         for id in self.organisations(&config)? {

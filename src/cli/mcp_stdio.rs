@@ -56,9 +56,9 @@ pub(super) struct Arguments {
 
 /// Lines that wait to be judged or written.
 const WAITING: usize = 16;
-/// How long a server may take to end when nothing more comes.
+/// The time that a server may take to end when nothing more comes.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long it may take to end when it says nothing more.
+/// The time that it may take to end when it says nothing more.
 const EXIT_TIMEOUT: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(10);
 
@@ -197,7 +197,7 @@ fn code_of(status: ExitStatus) -> u8 {
     status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
 }
 
-/// Reads lines in a thread, until there are no more or nobody takes them.
+/// Reads lines in a thread, until there are no more or the receiver is gone.
 fn read_lines(source: impl Read + Send + 'static) -> mpsc::Receiver<Line> {
     let (lines, taken) = mpsc::channel(WAITING);
     std::thread::spawn(move || {
@@ -241,7 +241,7 @@ fn next_line(source: &mut impl BufRead) -> std::io::Result<Option<Line>> {
     Ok(some.then_some(if too_long { Line::TooLong } else { Line::Whole(line) }))
 }
 
-/// Writes lines in a thread, until none come or nobody reads them.
+/// Writes lines in a thread, until none come or the sink is closed.
 fn write_lines(mut sink: impl Write + Send + 'static) -> (mpsc::Sender<String>, JoinHandle<()>) {
     let (lines, mut taken) = mpsc::channel::<String>(WAITING);
     let writing = std::thread::spawn(move || {

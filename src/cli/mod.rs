@@ -145,7 +145,7 @@ impl ConfigArgument {
         Ok(self.load_without_keys()?.alone())
     }
 
-    /// The configuration for a command that asks the judge where it can. Without the key of an endpoint, or offline, nobody is
+    /// Loads the configuration for a command that asks the judge where it can. Without the key of an endpoint, or offline, no judge is
     /// asked; that is said, because verdicts differ.
     fn load_to_ask_if_possible(&self, offline: bool) -> anyhow::Result<Config> {
         let mut config = self.load_to_ask_nobody()?;
@@ -191,7 +191,7 @@ impl OrganisationArgument {
     }
 }
 
-/// How a command ended.
+/// The way in which a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Ended {
     Done,

@@ -27,7 +27,7 @@ pub(super) struct Arguments {
     records: RecordsArgument,
 }
 
-/// How often records are looked for.
+/// The interval at which records are looked for.
 const EVERY: Duration = Duration::from_millis(200);
 
 /// Records that are followed.

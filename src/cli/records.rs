@@ -13,9 +13,9 @@ use super::{ConfigArgument, alone, printable};
 use crate::audit::{self, Address, AuditDatabase, AuditFiles, KeptFinding, KeptRecord, Query};
 use crate::config::Config;
 
-/// How long PostgreSQL may take for one answer.
+/// The longest time that PostgreSQL may take for one answer.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// How an SQLite database begins.
+/// The beginning of an SQLite database.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
 /// Which records are read.
@@ -29,7 +29,7 @@ pub(super) struct RecordsArgument {
     config: ConfigArgument,
 }
 
-/// Where records are.
+/// The place of records.
 pub(super) enum Records {
     /// In files, one JSON object a line; they need not be there yet.
     Lines(AuditFiles),
@@ -38,7 +38,7 @@ pub(super) enum Records {
 }
 
 impl Records {
-    /// How they are called in messages.
+    /// Returns their name in messages.
     pub(super) fn name(&self) -> String {
         match self {
             Records::Lines(files) => files.name(),
@@ -118,7 +118,7 @@ fn is_sqlite(file: &Path) -> bool {
 }
 
 impl RecordsArgument {
-    /// Where records are, each place once. What the caller names has to be there.
+    /// Returns the places of records, each once. A place that the caller names has to be there.
     pub(super) fn records(&self) -> anyhow::Result<Vec<Records>> {
         if let Some(name) = &self.audit {
             let config = self.config.load_without_keys().ok();
@@ -157,7 +157,7 @@ impl RecordsArgument {
     }
 }
 
-/// Whether decisions are shown in colours.
+/// The choice to show decisions in colours.
 #[derive(Clone, Copy)]
 pub(super) enum Colours {
     Shown,
@@ -190,7 +190,7 @@ impl Colours {
     }
 }
 
-/// What became of a step, in the words of a line: what was answered, and what would have been. Beside it, the decision that counts.
+/// Describes the outcome of a step in the words of a line: the answer, and what it would have been. Beside it, the decision that counts.
 pub(super) fn outcome(record: &KeptRecord) -> (String, &str) {
     match record.would_be() {
         Some(observed) => (format!("would {}", observed.decision), &observed.decision),
@@ -207,7 +207,7 @@ pub(super) fn agent_of(record: &KeptRecord) -> Option<String> {
     }
 }
 
-/// How much a finding counted: whether the reasoning names its rule, or its reason was given; then how bad and how sure it is.
+/// Ranks a finding: whether the reasoning names its rule, or its reason was given; then how bad and how sure it is.
 pub(super) fn counted(record: &KeptRecord, finding: &KeptFinding) -> (bool, bool, usize, usize) {
     const GRADES: [&str; 5] = ["info", "low", "medium", "high", "critical"];
     let grade = |name: &str| GRADES.iter().position(|grade| *grade == name).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::fmt::Write;
 pub(super) struct Section {
     /// Its header, such as `[judge]`; empty at the top.
     pub(super) name: String,
-    /// What is said of it.
+    /// Its introduction.
     pub(super) intro: String,
     pub(super) keys: Vec<Key>,
 }

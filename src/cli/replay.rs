@@ -116,7 +116,7 @@ pub(super) fn tell(before: &[Outcome], after: &[Outcome]) -> usize {
     changed.len()
 }
 
-/// What was decided at the time.
+/// Returns the recorded decisions as outcomes.
 pub(super) fn recorded(trace: &Trace) -> anyhow::Result<Vec<Outcome>> {
     anyhow::ensure!(
         trace.decided,

@@ -125,7 +125,7 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     }
 }
 
-/// How a list is printed.
+/// The form in which a list is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     Table,

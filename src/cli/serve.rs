@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     listen: Option<SocketAddr>,
 }
 
-/// How long a start waits for shared state.
+/// The time that a start waits for shared state.
 const FOR_SHARED_STATE: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
@@ -118,7 +118,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// How long the end waits for events to be acknowledged.
+/// The time that the end waits for events to be acknowledged.
 const FOR_EVENTS: Duration = Duration::from_secs(3);
 
 /// Sends what waits to be sent, and says what could not be.
@@ -167,7 +167,7 @@ async fn serve_own(own: Own, scheme: &str, control: Control) {
     }
 }
 
-/// Says where steps happen about which nobody could decide, and where verdicts stop nothing.
+/// Says where steps happen about which no judge could decide, and where verdicts stop nothing.
 fn say_loose_parts(guardian: &Guardian) {
     for posture in guardian.open_postures().iter() {
         tracing::warn!("open posture: {posture}");
@@ -177,7 +177,7 @@ fn say_loose_parts(guardian: &Guardian) {
     }
 }
 
-/// Says where steps happen that nobody judged: who reads the log of a start is to know it.
+/// Says where steps happen that were not judged: a reader of the log of a start is to know it.
 fn say_open_postures(config: &Config, guardian: &Guardian) {
     say_loose_parts(guardian);
     for gateway in &config.gateways {

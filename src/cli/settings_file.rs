@@ -23,7 +23,7 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Option<String>> {
     Ok(text.map(|text| text.strip_prefix(BYTE_ORDER_MARK).map(str::to_owned).unwrap_or(text)))
 }
 
-/// Where the note is of what a command changed in a file: in a folder of the user's states, by the file's name.
+/// Returns the place of the note of what a command changed in a file: in a folder of the user's states, by the file's name.
 pub(super) fn note_file(folder: &str, file: &Path) -> anyhow::Result<PathBuf> {
     let hash = blake3::hash(file.as_os_str().as_encoded_bytes()).to_hex();
     let short: String = hash.chars().take(32).collect();

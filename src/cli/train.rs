@@ -67,7 +67,7 @@ fn share(text: &str) -> Result<f64, String> {
     share.ok_or_else(|| "expected a number from 0.0001 to 0.5".to_owned())
 }
 
-/// How often each step of a suite counts.
+/// The number of times that each step of a suite counts.
 #[derive(Clone, Debug)]
 struct Weight {
     suite: PathBuf,
@@ -209,7 +209,7 @@ fn trained(examples: &[Example], tested: &[Example], made: Made<'_>, aims: Aims)
     }
 }
 
-/// What adapting a model gains, on a part of the groups that the adapted one has not seen.
+/// Describes the gain of adapting a model, on a part of the groups that the adapted one has not seen.
 fn gain(examples: &[Example], base: &Model, seed: u64) -> String {
     let (back, rest): (Vec<&Example>, Vec<&Example>) = examples
         .iter()
@@ -271,7 +271,7 @@ fn keep_apart(cases: &[Case], tests: &[Case]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How often steps count, by their ids; those that are not named count once.
+/// Reads how often steps count, by their ids; those that are not named count once.
 fn weights(arguments: &Arguments) -> anyhow::Result<BTreeMap<String, f64>> {
     let mut weights = BTreeMap::new();
     for Weight { suite, times } in &arguments.weigh {
@@ -305,7 +305,7 @@ fn vocabulary(cases: &[Case], base: Option<&Model>) -> anyhow::Result<Vocabulary
     })
 }
 
-/// What the scorer sees of each case that says what must not pass.
+/// Returns the features of each case that says what must not pass.
 async fn labelled(
     runner: &Runner<'_>,
     cases: &[Case],
@@ -334,7 +334,7 @@ fn fold(group: &str) -> usize {
     usize::from(hash.as_bytes().first().copied().unwrap_or_default())
 }
 
-/// The command; of files that are named from the root, the names alone: where they lay says nothing to anybody else.
+/// Returns the command; of files that are named from the root, the names alone: their folders mean nothing to others.
 fn command(arguments: &Arguments) -> String {
     let names = |paths: &[PathBuf]| -> Vec<String> {
         let name = |path: &PathBuf| match path.is_relative() {

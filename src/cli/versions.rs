@@ -1,4 +1,4 @@
-//! What is behind a hash in a record: policies and prompts, each by its version.
+//! The policies and prompts behind the hashes in a record, each by its version.
 
 use std::path::PathBuf;
 
@@ -9,14 +9,14 @@ use super::{Ended, printable};
 use crate::audit::{Archive, Sort};
 use crate::config::Config;
 
-/// Something that can be shown.
+/// A policy or prompt that can be shown.
 pub(super) struct StoredVersion {
     pub(super) version: String,
     pub(super) whose: String,
     pub(super) text: String,
 }
 
-/// What servers have written down: in the folder that is named, else beside the configured records.
+/// Returns the archive that servers have written: in the folder that is named, else beside the configured records.
 pub(super) fn archive(seen: Option<PathBuf>, config: &Config) -> anyhow::Result<Option<Archive>> {
     match (seen, &config.audit) {
         (Some(folder), _) => Ok(Some(Archive::folder(folder))),

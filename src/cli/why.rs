@@ -146,14 +146,14 @@ fn explain(record: &KeptRecord) {
     line("policy", &format!("guardian policy show {}", record.policy_version));
 }
 
-/// A line, where there is something to say.
+/// Prints a line, where there is something to say.
 fn line(name: &str, text: &str) {
     if !text.is_empty() {
         say!("  {name:12} {}", printable(text));
     }
 }
 
-/// What was seen, in its words.
+/// Prints the findings, in their words.
 fn findings(record: &KeptRecord) {
     for finding in by_weight(record).into_iter().take(MAX_FINDINGS) {
         let place = if finding.pointer.is_empty() {
@@ -188,7 +188,7 @@ fn findings(record: &KeptRecord) {
     }
 }
 
-/// What would let such a step happen: keys of the policy, by who decided and why.
+/// Returns what would let such a step happen: keys of the policy, by who decided and why.
 fn ways(record: &KeptRecord) -> Vec<String> {
     let codes = record
         .would_be()

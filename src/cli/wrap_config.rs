@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     config: Option<PathBuf>,
 }
 
-/// What is kept of a wrapping, to take it back. It may hold secrets of the configuration.
+/// The note of a wrapping, to take it back. It may hold secrets of the configuration.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
     file: PathBuf,
@@ -52,7 +52,7 @@ struct Note {
 /// The folder of the notes.
 const NOTES: &str = "wrapped";
 
-/// How long a server is asked whether it wants a login.
+/// The time for which a server is asked whether it wants a login.
 const ASKED: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
@@ -136,7 +136,7 @@ fn undo(arguments: &Arguments, file: &Path, text: &str, note: Option<Note>, kept
     })
 }
 
-/// The file without what a note says was wrapped, and the entries that somebody else has changed.
+/// Returns the file without what a note says was wrapped, and the entries that were changed since by others.
 fn restored(form: Form, text: &str, note: &Note) -> anyhow::Result<(String, Vec<wrap::Path>)> {
     if text == note.written {
         return Ok((note.before.clone(), Vec::new()));
@@ -144,7 +144,7 @@ fn restored(form: Form, text: &str, note: &Note) -> anyhow::Result<(String, Vec<
     Ok(form.unwrap(text, &note.entries, &note.before, &note.written)?)
 }
 
-/// Why a server is left alone; `None` where it is wrapped.
+/// Returns the reason why a server is left alone; `None` where it is wrapped.
 async fn left_alone(server: &Server) -> Option<String> {
     match &server.kind {
         Kind::Program => None,
@@ -162,7 +162,7 @@ async fn left_alone(server: &Server) -> Option<String> {
     }
 }
 
-/// Why a server to which the client sends no headers is left alone: it asks for a login, or that cannot be found out.
+/// Returns the reason why a server to which the client sends no headers is left alone: it asks for a login, or that is not known.
 async fn wants_login(address: &str) -> Option<String> {
     let unknown = |why: &str| Some(format!("whether it asks for a login cannot be found out: {why}"));
     let Ok(url) = Url::parse(address) else {

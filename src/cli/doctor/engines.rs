@@ -1,4 +1,4 @@
-//! Whether the engines that nodes share answer: Redis, and the database of audit records.
+//! Checks of the engines that nodes share: Redis, and the database of audit records.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::audit::{AuditDatabase, Settings};
 use crate::config::Config;
 use crate::shared::{Link, LinkState};
 
-/// How long an engine may take to answer.
+/// The longest time that an engine may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A check of each engine that is configured.

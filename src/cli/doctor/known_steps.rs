@@ -8,7 +8,7 @@ use crate::eval::{Case, Needs, Organisations, Outcome, Runner};
 use crate::model::Decision;
 use crate::{app, audit, selftest};
 
-/// The known steps, judged by whoever can be asked.
+/// Checks the known steps, judged by the judge that can be asked.
 pub(super) async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Result<Vec<Check>> {
     let mut config = config.clone().alone();
     config.limits = Default::default();

@@ -1,4 +1,4 @@
-//! Who is asked what rules do not settle: the configured endpoint, a batch, or a recording.
+//! The judge of what rules do not settle: the configured endpoint, a batch, or a recording.
 
 use std::collections::BTreeSet;
 use std::io::BufWriter;
@@ -17,9 +17,9 @@ use crate::{llm, prompt};
 
 /// The model that questions are written for when none is named.
 const BATCH_MODEL: &str = "gpt-4.1-mini";
-/// A batch is sent by somebody else: nothing goes to this address.
+/// The address of a batch, which another program sends: nothing goes to it.
 const NO_ADDRESS: &str = "http://localhost/v1";
-/// What the OpenAI Batch API takes in one file.
+/// The limits of one file of the OpenAI Batch API.
 const MAX_IN_A_FILE: (usize, usize) = (50_000, 200_000_000);
 
 #[derive(Debug, Args)]
@@ -52,9 +52,9 @@ pub(super) struct AskingArguments {
     key_env: Option<String>,
 }
 
-/// Who is asked.
+/// The source of answers.
 pub(super) enum Asking {
-    /// Whoever is configured.
+    /// The configured judge.
     Live { name: String },
     /// The configured endpoint, on a recording.
     Recorded {
@@ -69,13 +69,13 @@ pub(super) enum Asking {
         judge: Arc<Judge>,
         recording: Arc<Recording>,
     },
-    /// Nobody: the questions are written out.
+    /// No judge: the questions are written out.
     Questions {
         judge: Arc<Judge>,
         questions: Arc<BatchQuestions>,
         file: PathBuf,
     },
-    /// Whoever answered the questions.
+    /// The answers to the questions of a batch.
     Answers {
         judge: Arc<Judge>,
         answers: Arc<BatchAnswers>,
@@ -85,27 +85,27 @@ pub(super) enum Asking {
 }
 
 impl AskingArguments {
-    /// Whether no endpoint is asked.
+    /// Returns `true` if no endpoint is asked.
     pub(super) fn asks_nobody(&self) -> bool {
         self.batch_out.is_some() || !self.batch_in.is_empty() || self.replay.is_some() || self.url.is_some()
     }
 
-    /// Whether a file of questions or answers is written.
+    /// Returns `true` if a file of questions or answers is written.
     pub(super) fn writes(&self) -> bool {
         self.batch_out.is_some() || self.record.is_some()
     }
 
-    /// Whether answers come from a recording.
+    /// Returns `true` if answers come from a recording.
     pub(super) fn replays(&self) -> bool {
         self.replay.is_some()
     }
 
-    /// Whether every answer is asked for again.
+    /// Returns `true` if every answer is asked for again.
     pub(super) fn asks_anew(&self) -> bool {
         self.batch_out.is_none() && self.batch_in.is_empty() && self.replay.is_none() && self.record.is_none()
     }
 
-    /// Whether an endpoint has to be asked.
+    /// Returns `true` if an endpoint has to be asked.
     pub(super) fn records(&self) -> bool {
         self.record.is_some()
     }
@@ -187,7 +187,7 @@ impl AskingArguments {
         })
     }
 
-    /// How questions of a batch are put: as configured, or as they would be if only a model were.
+    /// Returns the settings for questions of a batch: as configured, or as they would be if only a model were.
     fn settings(&self, config: &Config) -> judge::Settings {
         let mut settings = once(config.judge.clone().unwrap_or_else(|| unconfigured(None)));
         // Whoever answers, there is one of them.
@@ -211,7 +211,7 @@ fn unconfigured(model: Option<&str>) -> judge::Settings {
     }
 }
 
-/// A recorder holds one answer to a question: nobody is asked a second time.
+/// Returns the settings with no second question after an unusable answer: a recorder holds one answer to a question.
 fn once(settings: judge::Settings) -> judge::Settings {
     judge::Settings {
         unusable: judge::UnusableAnswers::Fail,
@@ -220,7 +220,7 @@ fn once(settings: judge::Settings) -> judge::Settings {
 }
 
 impl Asking {
-    /// Who judges, within a ceiling; and the meter on which calls are counted, where there is one.
+    /// Returns the judge, within a ceiling; and the meter on which calls are counted, where there is one.
     pub(super) fn bench(&self, guardian: &Guardian, ceiling: Ceiling) -> (Bench, Option<Arc<Meter>>) {
         self.bench_on(guardian, ceiling, |meter| meter)
     }

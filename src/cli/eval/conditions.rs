@@ -51,7 +51,7 @@ impl ConditionArguments {
         }
     }
 
-    /// Whose policy is in force, and its name for the report.
+    /// Returns the policy in force, and its name for the report.
     pub(super) fn in_force(&self, config: &Config) -> anyhow::Result<(Organisations, String)> {
         let asked_for = self.organisation.organisation.is_some();
         if !asked_for && (self.profiles || !config.says_policy) {

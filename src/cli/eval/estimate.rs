@@ -1,4 +1,4 @@
-//! What a run would take of a judge, before the judge is asked.
+//! The estimate of what a run would take of a judge, before the judge is asked.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ const TRIED: usize = 100;
 /// Tokens of an answer, as most models give it.
 const ANSWER_TOKENS: f64 = 300.0;
 
-/// What a run would take at least: each question once.
+/// The least that a run would take: each question once.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
     calls: f64,
@@ -21,7 +21,7 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// Puts some of the cases that are not done to the judge, on a meter that counts and asks nobody.
+    /// Puts some of the cases to the judge, on a meter that counts and asks no model.
     pub(super) async fn of(
         runner: &Runner<'_>,
         judge: &Arc<Judge>,

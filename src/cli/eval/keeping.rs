@@ -1,4 +1,4 @@
-//! What a run keeps while it goes on: its log, from which an interrupted run goes on, and its ceiling.
+//! The files of a run while it goes on: its log, from which an interrupted run goes on, and its ceiling.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ impl KeepingArguments {
         Ok(log)
     }
 
-    /// A log that nobody asked for is not needed any more.
+    /// Removes a log that was not asked for and is not needed any more.
     pub(super) fn done(&self, report: &Path) -> anyhow::Result<()> {
         if self.log.is_some() {
             return Ok(());

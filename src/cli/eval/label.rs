@@ -24,7 +24,7 @@ pub(in crate::cli) struct Arguments {
     suite: PathBuf,
 }
 
-/// What the digits stand for.
+/// The reason codes that the digits stand for.
 const CODES: [ReasonCode; 9] = [
     ReasonCode::PromptInjection,
     ReasonCode::GoalHijack,

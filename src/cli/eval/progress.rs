@@ -1,4 +1,4 @@
-//! How far an evaluation is: a bar on a terminal, nothing elsewhere.
+//! The progress of an evaluation: a bar on a terminal, nothing elsewhere.
 
 use std::sync::Arc;
 

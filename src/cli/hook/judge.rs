@@ -1,6 +1,6 @@
 //! `guardian hook PROGRAM`: one event from standard input, one answer to standard output.
 //!
-//! INVARIANT: whatever goes wrong before an event is known ends with exit code 2 and words on standard error, which every program takes for
+//! INVARIANT: an error before an event is known ends with exit code 2 and words on standard error, which every program takes for
 //! a denial where it lets hooks deny.
 
 use std::io::Read;

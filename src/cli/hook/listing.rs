@@ -1,4 +1,4 @@
-//! What a program itself says of its hooks: whether it has them, and whether it calls them.
+//! The view of a program on its hooks: whether it has them, and whether it calls them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -11,12 +11,12 @@ use serde_json::{Value, json};
 
 use crate::hook::{Listing, Program};
 
-/// How long a program may take to answer.
+/// The longest time that a program may take to answer.
 const DEADLINE: Duration = Duration::from_secs(20);
 /// Bytes of its answer that are read.
 const MAX_SIZE: u64 = 8 * 1024 * 1024;
 
-/// What a program makes of the hooks in its settings.
+/// The view of a program on the hooks in its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Listed {
     /// It calls all of them.
@@ -44,10 +44,10 @@ impl Listed {
     }
 }
 
-/// Whether hooks that are set are to be trusted besides.
+/// The choice to trust hooks besides setting them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
-    /// They are, by the wish of the user.
+    /// They are trusted, by the wish of the user.
     Give,
     /// They are left as they are.
     Leave,
@@ -137,7 +137,7 @@ impl Asked {
     }
 }
 
-/// Whether what a command prints names the settings.
+/// Runs a command and checks if what it prints names the settings.
 fn printed(command: &[&str], settings: &Path) -> anyhow::Result<Listed> {
     let asked = Asked::start(command)?;
     let mut text = String::new();

@@ -54,7 +54,7 @@ struct Which {
     dry_run: bool,
 }
 
-/// What is kept of an installation, to take it back. It may hold secrets of the settings.
+/// The note of an installation, to take it back. It may hold secrets of the settings.
 #[derive(Debug, Serialize, Deserialize)]
 struct Note {
     file: PathBuf,
@@ -191,7 +191,7 @@ pub(super) fn status() -> anyhow::Result<Ended> {
     Ok(ended)
 }
 
-/// Whether a program has all of our hooks in the user's settings.
+/// Returns `true` if a program has all of our hooks in the user's settings.
 pub(super) fn is_hooked(program: &Program) -> bool {
     let text = settings_file(program).and_then(|file| read(&file));
     text.is_ok_and(|text| hook::installed(program, text.as_deref()) == Ok(Hooked::Whole))

@@ -11,7 +11,7 @@ use crate::model::{Finding, Step, Verdict};
 /// Rules of this family look back.
 const LOOKS_BACK: &str = "session.";
 
-/// Whether there is one step or several: of one alone, there is nothing to number.
+/// The length of a trace: one step or several. Of one alone, there is nothing to number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
     One,
@@ -44,7 +44,7 @@ pub(super) struct Link {
     pub(super) number: usize,
     /// Method, tool and decision.
     pub(super) what: String,
-    /// What connects the two.
+    /// The text that connects the two.
     pub(super) how: String,
 }
 

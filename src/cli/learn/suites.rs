@@ -13,7 +13,7 @@ use crate::local::{Mode, Model, Slots, TrainingFeatures, shape};
 use crate::model::{Decision, OrganisationId};
 use crate::{app, audit, wire};
 
-/// What the scorer sees of each case that says whether it may pass.
+/// Returns the features of each case that says whether it may pass.
 async fn labelled(
     config: &Config,
     organisations: Organisations,

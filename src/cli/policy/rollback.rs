@@ -14,7 +14,7 @@ use crate::audit::{Archive, InForce, Sort};
 use crate::config::{Config, Keys, OrganisationSettings, PolicyChoice, load_with};
 use crate::policy::{Policy, PolicyFile};
 
-/// What a rollback says of itself in the history.
+/// The name of a rollback in the history.
 const BY: &str = "guardian policy rollback";
 
 /// Which versions came into force.
@@ -267,7 +267,7 @@ fn lines(archive: &mut Archive) -> anyhow::Result<Vec<InForce>> {
         .with_context(|| format!("{place}: the history cannot be read"))
 }
 
-/// Who runs this command, as far as the environment says it.
+/// Returns the user who runs this command, as far as the environment says it.
 fn user() -> String {
     let named = ["SUDO_USER", "USER", "LOGNAME"]
         .iter()

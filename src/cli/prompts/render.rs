@@ -86,7 +86,7 @@ pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// What a judge is shown of the last step, once the earlier ones have been decided without it.
+/// Returns the judge's view of the last step, once the earlier ones have been decided without it.
 async fn shown_of(
     guardian: &Guardian,
     admitted: &Admitted,

@@ -1,4 +1,4 @@
-//! What the readers of suites hold a line to, and what its keys mean.
+//! The bounds that the readers of suites hold a line to, and the meaning of its keys.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::eval::{KEYS, Weight};
 use crate::model::Decision;
 use crate::policy::PROFILE_NAMES;
 
-/// What is said of a labelled step.
+/// Returns the rules about a labelled step.
 pub(super) fn step() -> Vec<(String, Constraint)> {
     let decisions = || OneOf(names(Decision::ALL, Decision::as_str));
     let notes = KEYS.iter().map(|(path, keys)| (*path, Also(keys)));
@@ -85,7 +85,7 @@ pub(super) fn step() -> Vec<(String, Constraint)> {
     )
 }
 
-/// What is said of a labelled session.
+/// Returns the rules about a labelled session.
 pub(super) fn session() -> Vec<(String, Constraint)> {
     let held = [
         ("", Needs(&["id", "agent", "steps"])),

@@ -1,4 +1,4 @@
-//! What a schema says of a key beyond its type: the names that it may have, the bounds of a number, the keys of a table.
+//! The rules of a schema about a key beyond its type: the names that it may have, the bounds of a number, the keys of a table.
 
 use anyhow::Context;
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ pub(super) fn names<T: Copy>(all: &[T], as_str: fn(T) -> &'static str) -> Vec<&'
 }
 
 impl Constraint {
-    /// Puts it into a schema. `path` names keys from the outermost one on, lists are looked through, and `*` is whatever name a
+    /// Puts it into a schema. `path` names keys from the outermost one on, lists are looked through, and `*` is any name that a
     /// map has.
     ///
     /// # Errors

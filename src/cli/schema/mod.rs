@@ -39,7 +39,7 @@ pub(super) fn case() -> anyhow::Result<Value> {
     }))
 }
 
-/// What a command prints of a schema.
+/// Prints a schema.
 pub(super) fn print(schema: &Value) {
     // In one order, so that a difference between two versions shows what differs.
     let mut sorted = schema.clone();

@@ -1,4 +1,4 @@
-//! What the readers of a policy hold its values to. A test compares each name and bound with what they say.
+//! The rules that the readers of a policy hold its values to. A test compares each name and bound with what they say.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::model::{
 };
 use crate::policy::PROFILE_NAMES;
 
-/// What is said of each key, by its path.
+/// Returns the rules about each key, by its path.
 pub(super) fn said() -> Vec<(String, Constraint)> {
     let all = findings()
         .into_iter()
@@ -39,7 +39,7 @@ fn reason() -> Value {
     json!({"type": "string", "anyOf": [{"enum": published}, {"pattern": "^org\\."}]})
 }
 
-/// What is made of findings, and what needs no judge.
+/// Returns the rules about treatments of findings, and about steps that need no judge.
 fn findings() -> Vec<(&'static str, Constraint)> {
     let kinds = || OneOf(names(Kind::ALL, Kind::as_str));
     let methods = || OneOf(names(Method::ALL, Method::as_str));

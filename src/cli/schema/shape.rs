@@ -8,10 +8,10 @@ use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, MapAccess
 use serde::forward_to_deserialize_any;
 use serde_json::{Map, Value, json};
 
-/// What may stand in one place of a file.
+/// The shape of one place of a file.
 #[derive(Debug, PartialEq)]
 pub(super) enum Shape {
-    /// Something of which serde says nothing: the type tries several.
+    /// A value of which serde says nothing: the type tries several.
     Any,
     Bool,
     Integer,
@@ -60,7 +60,7 @@ impl Shape {
     }
 }
 
-/// Why a type could not be read.
+/// The reason why a type could not be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(super) struct Unreadable(String);
@@ -71,7 +71,7 @@ impl de::Error for Unreadable {
     }
 }
 
-/// Gives a type whatever it asks for, and writes down what that was.
+/// Gives a type the values that it asks for, and writes down what they were.
 struct Tracer<'s>(&'s mut Shape);
 
 /// Answers with a value of nothing, for each of these types.

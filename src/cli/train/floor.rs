@@ -12,7 +12,7 @@ use crate::{app, audit};
 
 /// Cases that are decided at the same time.
 const AT_ONCE: usize = 8;
-/// Where suites are looked for when none is named.
+/// The folder in which suites are looked for when none is named.
 const USUAL: &str = "evals";
 
 /// Suites on which a model may not be worse.
