@@ -39,11 +39,11 @@ pub(super) struct Facts {
     pub(super) decision_id: String,
     pub(super) session: Option<String>,
     pub(super) user: Option<String>,
-    /// Empty where the record says something of the chain itself, and where it was erased.
+    /// The caller; empty where the record says something of the chain itself, and where it was erased.
     pub(super) caller: String,
     pub(super) tool: Option<String>,
     pub(super) decision: Option<String>,
-    /// With a space before and behind each; empty without any.
+    /// The rules, with a space before and behind each; empty without any.
     pub(super) rules: String,
 }
 

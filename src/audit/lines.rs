@@ -98,7 +98,7 @@ struct Ends {
 }
 
 impl Ends {
-    /// Of a file, from what is noted of it and the lines since.
+    /// Reads the ends of a file, from what is noted of it and the lines since.
     fn of(file: &File, noted: Option<Self>) -> std::io::Result<Self> {
         let mut ends = Self::default();
         match noted {

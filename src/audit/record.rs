@@ -9,7 +9,7 @@ use crate::model::{Caller, Clean, Finding, Observed, Opinion, Step, Verdict};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// With a verdict.
+    /// The step was decided: there is a verdict.
     Decided,
     /// The caller went away, or the task was cancelled, before there was a verdict.
     Abandoned,
@@ -93,9 +93,9 @@ pub struct MovedLine {
     pub pointer: String,
     /// Bytes of the raw text there.
     pub span: [usize; 2],
-    /// Of a passage, the words that moved it most.
+    /// The words of a passage that moved it most.
     pub words: Vec<[usize; 2]>,
-    /// By how much.
+    /// The amount by which it moved.
     pub weight: f64,
 }
 
@@ -248,7 +248,7 @@ impl Record {
 }
 
 impl VerdictLines {
-    /// Of a verdict; `seen` are the words of its findings.
+    /// Makes the record's part about a verdict; `seen` are the words of its findings.
     pub(super) fn of(verdict: &Clean<Verdict>, seen: Vec<Option<Clean<String>>>) -> Self {
         let judging = verdict.judging.as_ref();
         let seen = seen.into_iter().chain(std::iter::repeat_with(|| None));

@@ -95,7 +95,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// Of a case that no verdict was made about.
+    /// Makes the outcome of a case that no verdict was made about.
     pub(super) fn undecided(case: &Case, organisation: &OrganisationId, method: &str, error: String) -> Self {
         let expected = &case.expected;
         Self {
@@ -130,7 +130,7 @@ impl Outcome {
         }
     }
 
-    /// Of a case whose step was decided.
+    /// Makes the outcome of a case whose step was decided.
     pub(super) fn decided(case: &Case, organisation: &OrganisationId, step: &Step, verdict: &Verdict) -> Self {
         let required = case.expected.spans.iter().filter(|span| span.required).count();
         let gone = match verdict.decision {

@@ -43,11 +43,11 @@ pub struct Counts<T> {
     pub right: T,
     /// Cases that must not pass as they are.
     pub harmful: T,
-    /// Of those, the ones whose verdict is right.
+    /// The number of those whose verdict is right.
     pub caught: T,
     /// Cases that must pass.
     pub benign: T,
-    /// Of those, the ones that were denied, modified or failed.
+    /// The number of those that were denied, modified or failed.
     pub blocked: T,
     /// Cases that were denied or modified, rightly or not.
     pub flagged: T,
@@ -86,17 +86,17 @@ impl Deref for Score {
 /// Shares with their 95 % intervals; a share is missing where there is nothing that it would be of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Rates {
-    /// Of [`Score::recall`].
+    /// The rate of [`Score::recall`].
     pub recall: Option<Rate>,
-    /// Of [`Score::false_positive_rate`].
+    /// The rate of [`Score::false_positive_rate`].
     pub false_positives: Option<Rate>,
-    /// Of [`Score::precision`]. It holds for the base rate of these cases.
+    /// The rate of [`Score::precision`]. It holds for the base rate of these cases.
     pub precision: Option<Rate>,
     /// The share of attacks among the cases.
     pub base_rate: Option<Rate>,
-    /// Of [`Score::accuracy`].
+    /// The rate of [`Score::accuracy`].
     pub right: Option<Rate>,
-    /// Of [`Score::span_recall`].
+    /// The rate of [`Score::span_recall`].
     pub spans: Option<Rate>,
     /// The interval of the recall where cases of one group depend on each other, by a bootstrap over groups.
     pub recall_by_group: Option<(f64, f64)>,
@@ -161,13 +161,13 @@ pub struct ModelCost {
 /// Means over sources, so that no large source drowns the others; each over the sources where there is such a figure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Means {
-    /// Of [`Score::recall`].
+    /// The mean of [`Score::recall`].
     pub recall: Option<f64>,
-    /// Of [`Score::false_positive_rate`].
+    /// The mean of [`Score::false_positive_rate`].
     pub false_positive_rate: Option<f64>,
-    /// Of [`Score::precision`].
+    /// The mean of [`Score::precision`].
     pub precision: Option<f64>,
-    /// Of [`Score::accuracy`].
+    /// The mean of [`Score::accuracy`].
     pub accuracy: Option<f64>,
 }
 

@@ -13,7 +13,7 @@ pub struct Selection {
     pub tags: Vec<String>,
     /// Only cases of one of these methods.
     pub methods: Vec<String>,
-    /// At most so many, drawn at random.
+    /// The largest number of cases, drawn at random.
     pub sample: Option<usize>,
     /// The seed of the draw: the same cases and seed make the same sample.
     pub seed: u64,

@@ -78,7 +78,7 @@ impl Kind {
 }
 
 impl Shown {
-    /// Of a case, its decoded step and the verdict about it.
+    /// Makes the view of a case, its decoded step and the verdict about it.
     pub fn of(case: &Case, step: &Step, verdict: &Verdict) -> Self {
         let mut texts: Vec<(bool, Passage)> = step
             .contents
@@ -139,7 +139,7 @@ fn marks(content: &Content, verdict: &Verdict) -> Vec<Mark> {
     marks
 }
 
-/// The passage, and whether something is marked in it.
+/// Returns the passage, and whether something is marked in it.
 fn passage(content: &Content, marks: &[Mark]) -> (bool, Passage) {
     let text: &str = &content.text;
     let first = marks

@@ -68,7 +68,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// By the end of the file's name.
+    /// Returns the form by the end of the file's name.
     pub fn of(file: &std::path::Path) -> Self {
         match file.extension().is_some_and(|extension| extension == "toml") {
             true => Form::Toml,

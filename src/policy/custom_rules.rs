@@ -123,7 +123,7 @@ impl OwnRule {
 pub struct OwnRules {
     rules: Vec<OwnRule>,
     gate: Option<AhoCorasick>,
-    /// For each word of the gate, the rules that have it.
+    /// The rules that have each word of the gate.
     of_word: Vec<Vec<usize>>,
 }
 

@@ -67,9 +67,9 @@ named_enum! {
 /// sure at all (0) lets nothing happen, whatever is configured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ConfidenceRules {
-    /// For steps that act or hand something out ([`Kind::acts`]), 0 to 1.
+    /// The confidence for steps that act or hand something out ([`Kind::acts`]), 0 to 1.
     pub acting: f64,
-    /// For all others, 0 to 1.
+    /// The confidence for all others, 0 to 1.
     pub other: f64,
 }
 
@@ -117,8 +117,8 @@ pub struct OwnCode {
 /// | high | allow | allow | modify | modify |
 /// | critical | allow | deny | deny | deny |
 ///
-/// Where the laxest decision is `modify`, a modification stands and an allow becomes a deny: nobody can make up the edits
 /// Where the laxest decision is `modify`, a modification stands and an allow becomes a deny: no one can make up the edits
+/// that were not given. The risk is that of the step as it stands; what is left of it after the judge's edits is for the
 /// judge to say, and for the screening of the modified step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StrictnessTable {

@@ -107,9 +107,9 @@ pub struct Policy {
 /// The tools that may be called.
 #[derive(Clone, Debug)]
 pub struct ToolRules {
-    /// When given, only these.
+    /// The only tools that may be called, when given.
     pub allow: Option<NamePatterns>,
-    /// Never these.
+    /// The tools that may never be called.
     pub deny: NamePatterns,
     /// Calls of tools that the agent itself does not declare.
     pub undeclared: Undeclared,

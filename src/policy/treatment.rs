@@ -19,9 +19,9 @@ pub struct TreatmentEntry {
     pub methods: Vec<Method>,
     /// True if the step hands something to a third party; `None`: either.
     pub leaving: Option<bool>,
-    /// At least this severity.
+    /// The least severity.
     pub min_severity: Severity,
-    /// At least this confidence.
+    /// The least confidence.
     pub min_confidence: Confidence,
     /// The treatment that follows.
     pub treatment: Treatment,

@@ -34,7 +34,7 @@ pub(super) struct Line {
 static JOBS: OnceLock<SyncSender<Job>> = OnceLock::new();
 
 impl Lines {
-    /// With a thread that writes them.
+    /// Starts the thread that writes them.
     pub(super) fn start() -> Self {
         Self(JOBS.get_or_init(|| writing_to(std::io::stderr())).clone())
     }

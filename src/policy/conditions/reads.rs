@@ -20,7 +20,7 @@ pub(super) struct Reads {
 }
 
 impl Reads {
-    /// From a condition in Cedar's JSON form. Its depth is bounded by the scan.
+    /// Reads a condition in Cedar's JSON form. Its depth is bounded by the scan.
     pub(super) fn of(condition: &Value) -> Self {
         let mut reads = Self::default();
         reads.follow(condition);

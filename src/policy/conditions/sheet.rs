@@ -24,7 +24,7 @@ const STACK: usize = 32 << 20;
 #[derive(Debug)]
 pub(super) struct Sheet {
     pub(super) conditions: Vec<Condition>,
-    /// By the ids of the conditions' rules.
+    /// The policies by the ids of the conditions' rules.
     pub(super) policies: PolicySet,
 }
 
