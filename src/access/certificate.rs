@@ -36,7 +36,7 @@ const KINDS: &[(&str, Kind)] = &[
 ];
 
 impl Names {
-    /// The names in a certificate (DER).
+    /// Reads the names in a certificate (DER).
     pub fn of(der: &[u8]) -> Self {
         let Ok((_, certificate)) = X509Certificate::from_der(der) else {
             return Self::default();
@@ -96,12 +96,12 @@ impl CertificateRule {
         })
     }
 
-    /// The organisation that it speaks for.
+    /// Returns the organisation that it speaks for.
     pub fn organisation(&self) -> &OrganisationId {
         &self.organisation
     }
 
-    /// The name in a certificate that it fits.
+    /// Returns the name in a certificate that it fits.
     pub(super) fn fits<'n>(&self, names: &'n Names) -> Option<&'n str> {
         let of_kind = names.names.iter().filter(|(kind, _)| *kind == self.kind);
         let mut names = of_kind.map(|(_, name)| name.as_str());

@@ -47,7 +47,7 @@ pub(super) fn identity(settings: &Settings, claims: &Map<String, Value>) -> Resu
     })
 }
 
-/// A claim by its name; by a JSON Pointer where that begins with `/`.
+/// Returns a claim by its name; by a JSON Pointer where that begins with `/`.
 fn found<'c>(claims: &'c Map<String, Value>, claim: &str) -> Option<&'c Value> {
     let Some(pointer) = claim.strip_prefix('/') else {
         return claims.get(claim);
@@ -74,7 +74,7 @@ fn only_text(value: Option<&Value>) -> Option<&str> {
     }
 }
 
-/// `guardian:judge guardian:audit`, or a list of them. What is not known gives nothing.
+/// Reads `guardian:judge guardian:audit`, or a list of them. Scopes that are not known give nothing.
 fn scopes(value: Option<&Value>) -> Scopes {
     let named = |text: &str| {
         let name = text.strip_prefix(PREFIX)?;

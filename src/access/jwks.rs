@@ -100,7 +100,7 @@ impl Jwks {
         })
     }
 
-    /// The key of this id, for this algorithm. Without an id, the only key that can be meant.
+    /// Returns the key of this id, for this algorithm. Without an id, the only key that can be meant.
     pub(super) async fn key(
         self: &Arc<Self>,
         id: Option<&str>,
@@ -227,7 +227,7 @@ impl Jwks {
     }
 }
 
-/// A public key for signatures; `None` for everything else: shared secrets, keys for encryption, kinds that are not known.
+/// Reads a public key for signatures; `None` for everything else: shared secrets, keys for encryption, kinds that are not known.
 fn known(value: serde_json::Value) -> Option<IssuerKey> {
     let jwk: Jwk = serde_json::from_value(value).ok()?;
     match &jwk.common.public_key_use {

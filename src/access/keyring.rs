@@ -76,7 +76,7 @@ impl Keyring {
         self.keys.is_empty() && self.issuers.is_empty() && self.certificates.is_empty()
     }
 
-    /// The same, with what issuers under the same settings are known to sign with.
+    /// Returns the same, with what issuers under the same settings are known to sign with.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         for issuer in &mut self.issuers {
@@ -99,7 +99,7 @@ impl Keyring {
         }
     }
 
-    /// The names of keys, by organisation: what changed is told by them.
+    /// Returns the names of keys, by organisation: what changed is told by them.
     pub fn key_names(&self) -> impl Iterator<Item = (&OrganisationId, &str)> {
         let callers = self.keys.values().map(|identity| &identity.caller);
         callers.map(|caller| (&caller.organisation, caller.name.as_str()))

@@ -76,7 +76,7 @@ fn is_of_access(of_type: &str) -> bool {
     matches!(lower.strip_prefix("application/").unwrap_or(&lower), "jwt" | "at+jwt")
 }
 
-/// The issuer that a token names; nothing is verified.
+/// Returns the issuer that a token names; nothing is verified.
 pub(super) fn issuer_of(token: &[u8]) -> Result<String, TokenFault> {
     #[derive(Deserialize)]
     struct Named {

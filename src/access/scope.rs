@@ -15,7 +15,7 @@ impl Scope {
     /// Every scope.
     pub const ALL: [Scope; 3] = [Scope::Judge, Scope::Audit, Scope::Administer];
 
-    /// The name in configuration and answers.
+    /// Returns the name in configuration and answers.
     pub const fn as_str(self) -> &'static str {
         match self {
             Scope::Judge => "judge",
@@ -41,7 +41,7 @@ impl Scopes {
     /// The scopes of a key for which none are configured.
     pub const JUDGE: Self = Self(Scope::Judge.bit());
 
-    /// Every scope.
+    /// Returns every scope.
     pub fn all() -> Self {
         Scope::ALL.into_iter().collect()
     }
@@ -56,7 +56,7 @@ impl Scopes {
         self.0 == 0
     }
 
-    /// Their names.
+    /// Returns their names.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         Scope::ALL
             .into_iter()

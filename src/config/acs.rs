@@ -16,7 +16,7 @@ const MIN_SECRET: usize = 16;
 const MAX_LABEL: usize = 128;
 
 impl Reader<'_> {
-    /// `timeout` is what one decision may take.
+    /// Reads the settings of ACS; `timeout` is what one decision may take.
     pub(super) fn acs(
         &self,
         section: &AcsSection,
@@ -86,7 +86,7 @@ impl Reader<'_> {
         }))
     }
 
-    /// The bytes of a secret; `None` where its variable is not there and need not be. Errors do not repeat it.
+    /// Reads the bytes of a secret; `None` where its variable is not there and need not be. Errors do not repeat it.
     fn secret_bytes(&self, text: &str, at: &str) -> Result<Option<Vec<u8>>, ConfigError> {
         if let Some(name) = text.strip_prefix("env:") {
             let found = self.key_in(name, WhoseKey::Caller, at)?;
@@ -108,7 +108,7 @@ impl Reader<'_> {
         self.spelled(text, at).map(Some)
     }
 
-    /// A secret as its spelling says; without one, the bytes of the text.
+    /// Reads a secret as its spelling says; without one, the bytes of the text.
     fn spelled(&self, text: &str, at: &str) -> Result<Vec<u8>, ConfigError> {
         if let Some(encoded) = text.strip_prefix("base64:") {
             let decoded = STANDARD.decode(encoded);

@@ -292,7 +292,7 @@ pub(super) fn check(file: &str, read: &toml::Table) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// The values under a path, each with its key; lists are looked through.
+/// Collects the values under a path, each with its key; lists are looked through.
 fn each<'v>(table: &'v toml::Table, names: &[&str], at: String, found: &mut Vec<(String, &'v toml::Value)>) {
     let Some((name, names)) = names.split_first() else {
         return;

@@ -9,7 +9,7 @@ use super::settings::Reader;
 use crate::{cache, judge, limit};
 
 impl Reader<'_> {
-    /// `[judge.first]`. Without a place of its own, it has the place, the key and the headers of `[judge]`; with one, none of
+    /// Reads `[judge.first]`. Without a place of its own, it has the place, the key and the headers of `[judge]`; with one, none of
     /// them: keys go nowhere but where they were written for.
     pub(super) fn first_stage(&self, judge: &JudgeSection) -> Result<Option<judge::FirstStage>, ConfigError> {
         let Some(section) = &judge.first else { return Ok(None) };

@@ -11,7 +11,7 @@ use super::settings::{Reader, WhoseKey};
 use crate::llm;
 
 impl Reader<'_> {
-    /// Every endpoint of the judge, in order.
+    /// Reads every endpoint of the judge, in order.
     pub(super) fn chain(&self, section: &JudgeSection) -> Result<llm::ChainSettings, ConfigError> {
         let timeout = self.timeout(Some(section));
         let mut endpoints = Vec::new();
@@ -35,7 +35,7 @@ impl Reader<'_> {
         })
     }
 
-    /// One endpoint; `at` is the section's name. It may take as long as `timeout`, unless it says otherwise.
+    /// Reads one endpoint; `at` is the section's name. It may take as long as `timeout`, unless it says otherwise.
     pub(super) fn endpoint(
         &self,
         section: &EndpointSection,

@@ -104,7 +104,7 @@ endpoint_section! {
 }
 
 impl JudgeSection {
-    /// The endpoint that the section itself describes, if it does.
+    /// Returns the endpoint that the section itself describes, if it does.
     pub(super) fn own_endpoint(&self) -> Option<EndpointSection> {
         (self.base_url.is_some() || self.endpoints.is_empty()).then(|| self.into())
     }

@@ -31,7 +31,7 @@ const TAKEN: &[&str] = &[
 ];
 
 impl Reader<'_> {
-    /// Every gateway.
+    /// Reads every gateway.
     pub(super) fn gateways(
         &self,
         sections: &[GatewaySection],
@@ -333,7 +333,7 @@ impl One<'_> {
         }))
     }
 
-    /// A value that may stand in a variable: `env:NAME`.
+    /// Reads a value that may stand in a variable: `env:NAME`.
     fn secret(&self, key: &str, text: &str) -> Result<String, ConfigError> {
         let found = self.reader.secret(Some(text), WhoseKey::Server, &self.key(key))?;
         Ok(found.unwrap_or_default())

@@ -41,19 +41,19 @@ impl ApiKey {
             .to_owned())
     }
 
-    /// The accepted form of this key.
+    /// Returns the accepted form of this key.
     pub fn of(key: &str) -> Self {
         Self {
             digest: Sha256::digest(key.as_bytes()).into(),
         }
     }
 
-    /// The hash.
+    /// Returns the hash.
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
     }
 
-    /// A short name for logs and limits; it tells nothing of the key.
+    /// Returns a short name for logs and limits; it tells nothing of the key.
     pub fn name(&self) -> String {
         let short: String = self.digest.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
         format!("key-{short}")
@@ -66,7 +66,7 @@ impl std::fmt::Debug for ApiKey {
     }
 }
 
-/// A name that an environment variable can have.
+/// Checks a name that an environment variable can have.
 ///
 /// # Errors
 ///

@@ -22,7 +22,7 @@ impl Reader<'_> {
         })
     }
 
-    /// An interval such as `1 day`; `never` for none.
+    /// Reads an interval such as `1 day`; `never` for none.
     fn interval(&self, text: &str) -> Result<Option<Duration>, ConfigError> {
         const LEAST: Duration = Duration::from_secs(1);
         const MOST: Duration = Duration::from_secs(365 * 24 * 3_600);

@@ -6,7 +6,7 @@ use super::{ConfigError, bounds};
 use crate::local;
 
 impl Reader<'_> {
-    /// The settings of the local judge's scorer.
+    /// Reads the settings of the local judge's scorer.
     pub(super) fn local_judge(&self, section: &LocalJudgeSection) -> Result<local::Settings, ConfigError> {
         let defaults = local::Settings::default();
         let settings = local::Settings {
@@ -20,7 +20,7 @@ impl Reader<'_> {
         Ok(settings)
     }
 
-    /// The mode of an organisation: its own, else that of `[local_judge]`. With `own` comes its key, for messages.
+    /// Reads the mode of an organisation: its own, else that of `[local_judge]`. With `own` comes its key, for messages.
     pub(super) fn local_mode(
         &self,
         section: &LocalJudgeSection,

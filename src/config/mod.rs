@@ -63,7 +63,7 @@ pub enum ConfigError {
 /// The file that is read when none is named: `guardian.toml`, if there is one here.
 pub const DEFAULT_FILE: &str = "guardian.toml";
 
-/// The default file, where there is one here.
+/// Returns the default file, where there is one here.
 pub fn default_file() -> Option<PathBuf> {
     Some(PathBuf::from(DEFAULT_FILE)).filter(|path| path.exists())
 }
@@ -78,7 +78,7 @@ pub fn load(named: Option<&Path>) -> Result<Config, ConfigError> {
     load_with(named, Keys::Needed)
 }
 
-/// As [`load`], where keys of endpoints and organisations may be missing if no endpoint is going to be asked and no agent to call.
+/// Loads as [`load`] does, but lets keys of endpoints and organisations be missing if no endpoint is asked and no agent calls.
 ///
 /// # Errors
 ///

@@ -16,7 +16,7 @@ const MAX_ISSUERS: usize = 16;
 const USUAL: [Algorithm; 3] = [Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA];
 
 impl Reader<'_> {
-    /// Every issuer.
+    /// Reads every issuer.
     pub(super) fn oidc(
         &self,
         file: &ConfigFile,

@@ -132,7 +132,7 @@ impl Reader<'_> {
         Ok(keys)
     }
 
-    /// A key; `None` where its variable is not there and need not be.
+    /// Reads a key; `None` where its variable is not there and need not be.
     fn one_key(&self, section: &KeySection, at: &str) -> Result<Option<Key>, ConfigError> {
         let text = section.key.as_deref().unwrap_or_default();
         let scopes = match &section.scopes {
@@ -167,12 +167,12 @@ impl Reader<'_> {
         }))
     }
 
-    /// `enforce` or `observe`.
+    /// Reads `enforce` or `observe`.
     pub(super) fn mode(&self, key: &str, text: Option<&str>) -> Result<Option<Enforcement>, ConfigError> {
         self.named(key, text, bounds::ENFORCEMENTS)
     }
 
-    /// A built-in profile by its name, else a file.
+    /// Reads a built-in profile by its name, else a file.
     fn policy(&self, text: &str) -> PolicyChoice {
         if PROFILE_NAMES.contains(&text) {
             PolicyChoice::Profile(text.to_owned())
@@ -182,7 +182,7 @@ impl Reader<'_> {
     }
 }
 
-/// A time, or the beginning of a day (UTC).
+/// Reads a time, or the beginning of a day (UTC).
 pub(crate) fn moment(text: &str) -> Option<Timestamp> {
     let day = || {
         let day: jiff::civil::Date = text.parse().ok()?;

@@ -74,7 +74,7 @@ impl Reader<'_> {
         })
     }
 
-    /// `[metrics]`: an address of its own, keys of its own; `server` is the address of the server.
+    /// Reads `[metrics]`: an address of its own, keys of its own; `server` is the address of the server.
     fn metrics(&self, section: &MetricsSection, server: SocketAddr) -> Result<server::MetricsSettings, ConfigError> {
         let listen = match &section.listen {
             None => None,

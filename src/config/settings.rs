@@ -123,7 +123,7 @@ pub enum PolicyChoice {
 }
 
 impl Config {
-    /// The same, of a process that keeps its state for itself and leaves no records: for commands that are no server.
+    /// Returns the same, of a process that keeps its state for itself and leaves no records: for commands that are no server.
     #[must_use]
     pub fn alone(mut self) -> Self {
         self.audit = Some(audit::Settings::Off);
@@ -201,7 +201,7 @@ impl ConfigFile {
         self.resolve_with(file, folder, Keys::Needed)
     }
 
-    /// As [`resolve`](Self::resolve), where keys may be missing if no endpoint is going to be asked and no agent to call.
+    /// Resolves as [`resolve`](Self::resolve) does, but lets keys be missing if no endpoint is asked and no agent calls.
     ///
     /// # Errors
     ///
@@ -339,7 +339,7 @@ impl Reader<'_> {
         name.map_or(Ok(None), |name| self.key_in(name, whose, at))
     }
 
-    /// A value that may be a secret: as it stands, or `env:` and the name of a variable.
+    /// Reads a value that may be a secret: as it stands, or `env:` and the name of a variable.
     pub(super) fn secret(&self, text: Option<&str>, whose: WhoseKey, at: &str) -> Result<Option<String>, ConfigError> {
         match text.map(|text| (text, text.strip_prefix("env:"))) {
             None => Ok(None),
@@ -375,7 +375,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A name of up to 64 letters, digits and these signs.
+    /// Checks a name of up to 64 letters, digits and these signs.
     pub(super) fn name(&self, key: &str, text: &str, signs: &str) -> Result<String, ConfigError> {
         let fits = |c: char| c.is_ascii_alphanumeric() || signs.contains(c);
         if text.is_empty() || text.len() > 64 || !text.chars().all(fits) {
@@ -395,7 +395,7 @@ impl Reader<'_> {
         found.map(|found| self.one_of(key, found, known)).transpose()
     }
 
-    /// The accepted form of an API key; `None` where its variable is not there and need not be.
+    /// Reads the accepted form of an API key; `None` where its variable is not there and need not be.
     pub(super) fn api_key(&self, text: &str, at: &str) -> Result<Option<ApiKey>, ConfigError> {
         let variable = match text
             .strip_prefix("env:")

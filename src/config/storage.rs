@@ -53,7 +53,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The server on which nodes share state.
+    /// Reads the server on which nodes share state.
     pub(super) fn shared(
         &self,
         section: &SharedSection,

@@ -106,7 +106,7 @@ fn append(path: &Path, lines: &str) -> std::io::Result<()> {
     file.sync_data()
 }
 
-/// A connection, and the stream; a stream that is there stays as it is.
+/// Connects, and makes the stream; a stream that is there stays as it is.
 async fn connected(url: &SecretString, stream: &str, subject: &str) -> Result<jetstream::Context, String> {
     let options = async_nats::ConnectOptions::new().connection_timeout(CONNECTING);
     let client = options.connect(url.expose_secret()).await;

@@ -63,7 +63,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// A queue; nothing is sent before it is [started](Self::start).
+    /// Makes a queue; nothing is sent before it is [started](Self::start).
     pub fn new(settings: Settings) -> Arc<Self> {
         let (queue, inbox) = channel(MAX_WAITING);
         Arc::new(Self {

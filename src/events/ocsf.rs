@@ -56,7 +56,7 @@ impl Event {
     }
 }
 
-/// The fields that both classes have.
+/// Adds the fields that both classes have.
 fn with_base(mut data: Value, record: &Record, class: u64) -> Value {
     let milliseconds = record
         .time
@@ -151,7 +151,7 @@ fn api_activity(record: &Record, decision: &str) -> Value {
     })
 }
 
-/// The gravest of the findings, by OCSF's scale.
+/// Returns the gravest of the findings, by OCSF's scale.
 fn severity(findings: &[FindingLine]) -> (u64, &'static str) {
     let scale = |finding: &FindingLine| match finding.severity {
         "critical" => (5, "Critical"),

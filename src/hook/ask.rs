@@ -154,7 +154,7 @@ impl Server {
         }
     }
 
-    /// The address without what may be secret in it.
+    /// Returns the address without what may be secret in it.
     fn shown(&self) -> String {
         self.url.origin().ascii_serialization()
     }

@@ -110,7 +110,7 @@ pub(super) fn read(input: &[u8]) -> Result<Map<String, Value>, Unreadable> {
     serde_json::from_slice(input).map_err(|error| Unreadable::NotJson(error.to_string()))
 }
 
-/// The event's name in an input.
+/// Returns the event's name in an input.
 pub(super) fn name(input: &Map<String, Value>) -> Option<String> {
     text(input, EVENTS)
 }
@@ -198,7 +198,7 @@ fn output(event: &Map<String, Value>) -> Value {
     output
 }
 
-/// The first of these members that is a text, and not an empty one.
+/// Returns the first of these members that is a text, and not an empty one.
 fn text(input: &Map<String, Value>, names: &[&str]) -> Option<String> {
     let mut texts = names.iter().filter_map(|name| input.get(*name)?.as_str());
     texts.find(|text| !text.is_empty()).map(str::to_owned)

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::event::{Call, Event, Moment};
 use super::program::Program;
 
-/// An AOS request about an event; `None` where there is nothing to judge.
+/// Makes an AOS request about an event; `None` where there is nothing to judge.
 pub fn question(program: &Program, event: &Event, id: &str) -> Option<Value> {
     let context = json!({
         "agent": {"id": program.name, "name": program.title},
@@ -38,7 +38,7 @@ pub fn question(program: &Program, event: &Event, id: &str) -> Option<Value> {
     Some(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
 }
 
-/// The arguments of a call by their names; one without a name where the input is no object.
+/// Returns the arguments of a call by their names; one without a name where the input is no object.
 fn inputs(call: &Call) -> Value {
     match &call.input {
         Value::Object(members) => members

@@ -26,7 +26,7 @@ pub enum OnFailure {
 }
 
 impl Ruling {
-    /// A verdict that denies: its message, and the id under which it is recorded.
+    /// Makes the ruling of a verdict that denies: its message, and the id under which it is recorded.
     pub(super) fn denied(event: &Event, message: &str, decision_id: Option<&str>) -> Self {
         let message = message.trim();
         let said = match decision_id {
@@ -49,7 +49,7 @@ impl Ruling {
         Self::denied(event, &format!("The guardian refused the question: {why}."), None)
     }
 
-    /// The same where the program cannot edit what happens.
+    /// Returns the same where the program cannot edit what happens.
     pub(super) fn without_edit(self, event: &Event) -> Self {
         match self {
             Ruling::Edit(_) => Self::denied(
@@ -81,7 +81,7 @@ fn how_to_go_on(event: &Event) -> &'static str {
     }
 }
 
-/// An output that has the shape of the withheld one, and none of its words: programs ignore outputs of another shape in silence. What the
+/// Makes an output that has the shape of the withheld one, and none of its words: programs ignore outputs of another shape in silence. What the
 /// call itself contains, and the name of a kind, stay.
 pub(super) fn withheld(output: &Value, input: &Value, reason: &str) -> Value {
     let mut said = false;
@@ -128,7 +128,7 @@ fn strings(value: &Value) -> Vec<&str> {
     }
 }
 
-/// An output as a text, for programs that replace a result by a reason.
+/// Returns an output as a text, for programs that replace a result by a reason.
 pub(super) fn as_text(output: &Value) -> String {
     match output {
         Value::String(text) => text.clone(),

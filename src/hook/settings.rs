@@ -41,7 +41,7 @@ pub enum Hooked {
 /// The first words of a plugin of ours.
 const MARK: &str = "// Written by `guardian hook install";
 
-/// The settings with our hooks, in the place of those that were there. The command is given in words; the program waits so many seconds.
+/// Adds our hooks to the settings, in the place of those that were there. The command is given in words; the program waits so many seconds.
 ///
 /// # Errors
 ///
@@ -83,7 +83,7 @@ pub fn install(
     }
 }
 
-/// The settings without our hooks; `None` where nothing is left of them.
+/// Returns the settings without our hooks; `None` where nothing is left of them.
 ///
 /// # Errors
 ///
@@ -181,7 +181,7 @@ fn object(root: &CstRootNode) -> Result<CstObject, SettingsError> {
         .ok_or_else(|| SettingsError::OtherType("an object, in braces".to_owned()))
 }
 
-/// The entries of an event.
+/// Returns the entries of an event.
 fn list(hooks: &CstObject, row: &Row) -> Result<CstArray, SettingsError> {
     let list = match hooks.get(row.name) {
         Some(_) => hooks.array_value(row.name),
@@ -228,7 +228,7 @@ fn is_ours(entry: &CstNode, name: &str) -> bool {
     })
 }
 
-/// A command as a shell takes it.
+/// Writes a command as a shell takes it.
 fn shell_line(words: &[String]) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:=@%+,".contains(c);
     let quoted = words.iter().map(|word| {

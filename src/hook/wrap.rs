@@ -52,7 +52,7 @@ pub enum Headers {
 }
 
 impl Server {
-    /// The name of the server.
+    /// Returns the name of the server.
     pub fn name(&self) -> &str {
         self.path.last().map_or("", String::as_str)
     }
@@ -76,7 +76,7 @@ impl Form {
         }
     }
 
-    /// The servers in a configuration.
+    /// Reads the servers in a configuration.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Form {
         }
     }
 
-    /// The configuration with these entries wrapped. `guardian` is the program, `options` stand between `mcp-stdio` and what is wrapped.
+    /// Wraps these entries of the configuration. `guardian` is the program, `options` stand between `mcp-stdio` and what is wrapped.
     ///
     /// # Errors
     ///
@@ -130,14 +130,14 @@ pub struct Command<'a> {
 }
 
 impl Command<'_> {
-    /// The arguments before those of a program, which they end with.
+    /// Returns the arguments before those of a program, which they end with.
     fn of_program(&self, program: &str) -> Vec<String> {
         let mut words = self.words();
         words.extend(["--".to_owned(), program.to_owned()]);
         words
     }
 
-    /// The arguments of a bridge. Each header is sent with the value of its variable.
+    /// Returns the arguments of a bridge. Each header is sent with the value of its variable.
     fn of_address<'h>(&self, url: &str, headers: impl Iterator<Item = (&'h str, &'h str)>) -> Vec<String> {
         let mut words = self.words();
         words.extend(["--url".to_owned(), url.to_owned()]);
@@ -156,7 +156,7 @@ impl Command<'_> {
 
 const SUBCOMMAND: &str = "mcp-stdio";
 
-/// The variable that holds a header's value in the environment of a bridge.
+/// Returns the variable that holds a header's value in the environment of a bridge.
 fn variable(header: &str) -> String {
     let plain = |c: char| {
         if c.is_ascii_alphanumeric() {

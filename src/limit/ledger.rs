@@ -80,7 +80,7 @@ impl Ledger {
         Self::with_clock(most, Arc::new(Moment::now))
     }
 
-    /// A ledger with this clock.
+    /// Makes a ledger with this clock.
     pub(super) fn with_clock(most: usize, clock: Clock) -> Self {
         Self {
             accounts: Mutex::default(),

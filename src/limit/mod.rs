@@ -111,7 +111,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// The name in metrics and messages.
+    /// Returns the name in metrics and messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Limit::Requests => "requests",
@@ -244,7 +244,7 @@ fn counted(meter: Option<&Meter>, limit: Limit, caller: &Caller, many: NonZeroU3
     counted.map_err(|retry_after| LimitReached { limit, retry_after })
 }
 
-/// The same, and a step that a limit keeps from being taken is counted.
+/// Returns the same, and counts a step that a limit keeps from being taken.
 fn told(counted: Counted) -> Counted {
     counted.inspect_err(|reached| count_reached(reached.limit))
 }

@@ -67,7 +67,7 @@ impl OwnRule {
         self.letters
     }
 
-    /// The spans that it finds in a text: at most `most`, each with one of its words in the match.
+    /// Finds the spans in a text: at most `most`, each with one of its words in the match.
     pub fn hits(&self, text: &str, most: usize) -> OwnHits {
         /// Matches without a word among them, for each that may be found.
         const TRIES: usize = 16;
@@ -173,7 +173,7 @@ impl OwnRules {
         })
     }
 
-    /// Every rule, in the order of the policy.
+    /// Returns every rule, in the order of the policy.
     pub fn iter(&self) -> impl Iterator<Item = &OwnRule> + Clone {
         self.rules.iter()
     }
@@ -183,7 +183,7 @@ impl OwnRules {
         self.rules.is_empty()
     }
 
-    /// The rules of which a word stands in a text, in either case: only these can find anything there.
+    /// Returns the rules of which a word stands in a text, in either case: only these can find anything there.
     pub fn concerned(&self, text: &str) -> Vec<&OwnRule> {
         let Some(gate) = &self.gate else { return Vec::new() };
         let mut waiting = self.of_word.len();

@@ -125,7 +125,7 @@ impl EverydaySection {
         *self == Self::default()
     }
 
-    /// These lines over those of a profile.
+    /// Puts these lines over those of a profile.
     pub(super) fn over(self, base: Self) -> Self {
         let both = |own: Vec<String>, base: Vec<String>| own.into_iter().chain(base).collect();
         Self {

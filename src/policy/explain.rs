@@ -123,7 +123,7 @@ fn said(layers: &[Written<'_>], wanted: Option<&str>) -> Vec<Statement> {
     said
 }
 
-/// A setting in the form of [`Leaf::setting`].
+/// Returns a setting in the form of [`Leaf::setting`].
 fn known(setting: &str) -> Result<String, PolicyError> {
     let unknown = |why: String| PolicyError::Invalid {
         file: "the setting".to_owned(),
@@ -221,7 +221,7 @@ fn collect(setting: String, at: usize, value: &Spanned<DeValue<'_>>, text: &str,
     }
 }
 
-/// A name as it is written in a file.
+/// Returns a name as it is written in a file.
 fn name_of(name: &str) -> String {
     let is_bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     match !name.is_empty() && name.chars().all(is_bare) {

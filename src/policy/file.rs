@@ -157,7 +157,7 @@ impl PolicyFile {
         Ok(read)
     }
 
-    /// A built-in profile as it is written.
+    /// Returns a built-in profile as it is written.
     ///
     /// # Errors
     ///
@@ -318,7 +318,7 @@ impl PolicyFile {
     }
 }
 
-/// The guidance of a wider layer, then that of this one.
+/// Returns the guidance of a wider layer, then that of this one.
 fn joined(wider: Option<String>, own: Option<String>) -> Option<String> {
     match (wider, own) {
         (Some(wider), Some(own)) => Some(format!("{}\n\n{own}", wider.trim_end())),
@@ -326,7 +326,7 @@ fn joined(wider: Option<String>, own: Option<String>) -> Option<String> {
     }
 }
 
-/// The entries of both lists.
+/// Returns the entries of both lists.
 fn both(own: Option<Vec<String>>, wider: Option<Vec<String>>) -> Option<Vec<String>> {
     match (own, wider) {
         (Some(mut own), Some(wider)) => {

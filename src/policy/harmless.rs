@@ -129,7 +129,7 @@ fn arguments_fit(expected: &BTreeMap<String, Regex>, step: &Step) -> bool {
 }
 
 impl Policy {
-    /// The entry that names this step as harmless, if one does.
+    /// Returns the entry that names this step as harmless, if one does.
     pub fn harmless(&self, step: &Step) -> Option<&HarmlessEntry> {
         self.harmless.iter().find(|entry| entry.fits(step))
     }

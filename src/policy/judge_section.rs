@@ -56,7 +56,7 @@ pub enum CodeLine {
 }
 
 impl JudgeSection {
-    /// These lines over those of a profile: cell by cell, key by key.
+    /// Puts these lines over those of a profile: cell by cell, key by key.
     pub(super) fn over(self, base: Self) -> Self {
         let mut table = base.table;
         for (risk, cells) in self.table {
@@ -151,7 +151,7 @@ fn confidence(key: &str, value: f64) -> Result<f64, Wrong> {
     ))
 }
 
-/// The organisation's own reason codes, by name.
+/// Returns the organisation's own reason codes, by name.
 pub(super) fn own_codes(lines: &BTreeMap<String, CodeLine>) -> Result<Vec<OwnCode>, Wrong> {
     let mut meanings = BTreeMap::new();
     let mut left: Vec<(String, &CodeLine)> = lines.iter().map(|(name, line)| (name.clone(), line)).collect();

@@ -79,7 +79,7 @@ impl ConfidenceRules {
         confidence > 0.0 && confidence >= self.least(kind)
     }
 
-    /// The least confidence with which a step of this kind is let happen.
+    /// Returns the least confidence with which a step of this kind is let happen.
     pub fn least(&self, kind: Kind) -> f64 {
         if kind.acts() { self.acting } else { self.other }
     }
@@ -126,7 +126,7 @@ pub struct StrictnessTable {
 }
 
 impl Default for StrictnessTable {
-    /// The table that leaves every decision alone. (What applies when nothing is configured stands in the built-in profile.)
+    /// Returns the table that leaves every decision alone. (What applies when nothing is configured stands in the built-in profile.)
     fn default() -> Self {
         Self {
             cells: [[Decision::Allow; 4]; 5],
@@ -135,7 +135,7 @@ impl Default for StrictnessTable {
 }
 
 impl StrictnessTable {
-    /// The laxest decision for this view.
+    /// Returns the laxest decision for this view.
     pub fn laxest(&self, risk: Risk, authorization: Authorization) -> Decision {
         let row = self.cells.get(risk as usize);
         row.and_then(|row| row.get(authorization as usize))
@@ -144,7 +144,7 @@ impl StrictnessTable {
             .unwrap_or(Decision::Deny)
     }
 
-    /// A decision under this view: as it is, or stricter.
+    /// Returns a decision under this view: as it is, or stricter.
     pub fn applied_to(&self, decision: Decision, risk: Risk, authorization: Authorization) -> Decision {
         match (self.laxest(risk, authorization), decision) {
             (Decision::Allow, decided) | (Decision::Modify, decided @ (Decision::Modify | Decision::Deny)) => decided,
@@ -159,7 +159,7 @@ impl StrictnessTable {
         }
     }
 
-    /// A cell that is laxer than one beside it with a smaller risk or a stronger grant, and that one: a slip of the pen.
+    /// Returns a cell that is laxer than one beside it with a smaller risk or a stronger grant, and that one: a slip of the pen.
     pub(super) fn contradiction(&self) -> Option<[(Risk, Authorization); 2]> {
         let milder = |risk: Risk, authorization: Authorization| {
             let risks = Risk::ALL.iter().filter(move |other| **other < risk);

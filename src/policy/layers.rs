@@ -238,7 +238,7 @@ fn plain(name: &str, layer: &PolicyFile) -> Result<(), (&'static str, &'static s
 }
 
 impl Layers {
-    /// The effective policy of a step, where a layer holds for it.
+    /// Returns the effective policy of a step, where a layer holds for it.
     pub fn of(&self, step: &Step, caller: &Caller) -> Option<&Arc<Policy>> {
         if self.effective.is_empty() {
             return None;
@@ -256,7 +256,7 @@ impl Layers {
         self.effective.get(&(team, agent))
     }
 
-    /// The layers of a team and an agent, for a caller whom they believe, and the effective policy. `None` where there is no such team.
+    /// Returns the layers of a team and an agent, for a caller whom they believe, and the effective policy. `None` where there is no such team.
     pub fn named<'a>(
         &'a self,
         team: Option<&str>,
@@ -283,7 +283,7 @@ impl Layers {
         teams.chain(agents)
     }
 
-    /// Every effective policy, with the layers that make it.
+    /// Returns every effective policy, with the layers that make it.
     pub fn iter(&self) -> impl Iterator<Item = (Selected<'_>, &Arc<Policy>)> {
         self.effective
             .iter()
@@ -307,7 +307,7 @@ impl Layers {
 }
 
 impl Policy {
-    /// The policy that holds for a step: with the layers of its team and its agent.
+    /// Returns the policy that holds for a step: with the layers of its team and its agent.
     pub fn of<'p>(self: &'p Arc<Self>, step: &Step, caller: &Caller) -> &'p Arc<Self> {
         self.layers.of(step, caller).unwrap_or(self)
     }

@@ -47,7 +47,7 @@ pub struct ThresholdTable {
 }
 
 impl ThresholdTable {
-    /// The thresholds for steps of this kind: its own, else the default ones.
+    /// Returns the thresholds for steps of this kind: its own, else the default ones.
     pub fn of(&self, kind: Kind) -> Thresholds {
         let own = self.by_kind.get(&kind).copied().unwrap_or_default();
         Thresholds {
@@ -58,7 +58,7 @@ impl ThresholdTable {
 }
 
 impl LocalJudgeSection {
-    /// These lines over those of a profile.
+    /// Puts these lines over those of a profile.
     pub(super) fn over(self, base: Self) -> Self {
         let mut thresholds = base.thresholds;
         thresholds.extend(self.thresholds);

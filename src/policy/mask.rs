@@ -30,7 +30,7 @@ impl fmt::Debug for MaskStyle {
 const STARS: &str = "************";
 
 impl MaskStyle {
-    /// The name in policies.
+    /// Returns the name in policies.
     pub const fn as_str(&self) -> &'static str {
         match self {
             MaskStyle::Stars => "stars",
@@ -74,7 +74,7 @@ impl MaskStyle {
     }
 }
 
-/// The last four digits of a text of at least twelve characters that ends in four digits.
+/// Returns the last four digits of a text of at least twelve characters that ends in four digits.
 fn last_four(text: &str) -> Option<&str> {
     let (_, four) = text.split_at_checked(text.len().checked_sub(4)?)?;
     (text.len() >= 12 && four.bytes().all(|byte| byte.is_ascii_digit())).then_some(four)

@@ -145,7 +145,7 @@ pub struct PostureTable {
 }
 
 impl PostureTable {
-    /// The posture for a step of this method: its own entry, else the policy's default, else `fallback`, which is the
+    /// Returns the posture for a step of this method: its own entry, else the policy's default, else `fallback`, which is the
     /// server's own (`[judge] on_failure`).
     pub fn of(&self, method: Method, fallback: Posture) -> Posture {
         self.per_method
@@ -190,7 +190,7 @@ pub struct RecordRules {
 }
 
 impl Policy {
-    /// The policy that applies when nothing is configured.
+    /// Returns the policy that applies when nothing is configured.
     ///
     /// # Errors
     ///
@@ -199,7 +199,7 @@ impl Policy {
         Self::profile("default")
     }
 
-    /// A built-in profile.
+    /// Returns a built-in profile.
     ///
     /// # Errors
     ///

@@ -106,7 +106,7 @@ impl Modes {
         self.0.iter().filter(observes).count()
     }
 
-    /// The patterns of rules of each entry.
+    /// Returns the patterns of rules of each entry.
     pub(super) fn rules(&self) -> impl Iterator<Item = &NamePatterns> {
         self.0.iter().map(|entry| &entry.rules)
     }

@@ -26,7 +26,7 @@ impl NamePatterns {
         self.written.iter().any(|pattern| fits(pattern, name))
     }
 
-    /// The patterns that fit none of these names: misspelled ones, most likely.
+    /// Returns the patterns that fit none of these names: misspelled ones, most likely.
     pub fn fitting_none<'n>(&self, names: impl Iterator<Item = &'n str> + Clone) -> Vec<&str> {
         let unused = |pattern: &&str| !names.clone().any(|name| fits(pattern, name));
         self.written.iter().map(String::as_str).filter(unused).collect()

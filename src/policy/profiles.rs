@@ -3,7 +3,7 @@
 /// The names of the built-in profiles.
 pub const PROFILE_NAMES: &[&str] = &["default", "coding", "redact", "pii_redaction", "secret_redaction"];
 
-/// The TOML text of a built-in profile.
+/// Returns the TOML text of a built-in profile.
 pub(super) fn source(name: &str) -> Option<&'static str> {
     match name {
         "default" => Some(include_str!("profiles/default.toml")),

@@ -3,7 +3,7 @@
 /// More changes than this make another word of a name, not a misspelt one.
 const MAX_CHANGES: usize = 3;
 
-/// The known name that is most like an unknown one, if one is like it.
+/// Returns the known name that is most like an unknown one, if one is like it.
 fn nearest<'n>(unknown: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let wanted = unknown.to_lowercase();
     let most = (wanted.chars().count() / 2).clamp(1, MAX_CHANGES);
@@ -14,7 +14,7 @@ fn nearest<'n>(unknown: &str, known: impl Iterator<Item = &'n str>) -> Option<&'
         .map(|(_, name)| name)
 }
 
-/// A reader's message about an unknown key with the key that was most likely meant; any other message as it is.
+/// Returns a reader's message about an unknown key with the key that was most likely meant; any other message as it is.
 pub fn with_suggestion(message: &str) -> String {
     let message = message.trim();
     let Some((_, rest)) = message.rsplit_once("unknown field `") else {

@@ -41,7 +41,7 @@ impl ToolClassRules {
         Ok(rules)
     }
 
-    /// The classes that the organisation gives a tool of one of these names; `None` where it says nothing of it.
+    /// Returns the classes that the organisation gives a tool of one of these names; `None` where it says nothing of it.
     pub fn of<'n>(&self, names: impl Iterator<Item = &'n str> + Clone) -> Option<ClassSet> {
         let fits = |patterns: &NamePatterns| names.clone().any(|name| patterns.matches(name));
         let set: ClassSet = self

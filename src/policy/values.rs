@@ -3,7 +3,7 @@
 /// The key and what is wrong with it.
 pub(super) type Wrong = (String, String);
 
-/// A text of one line without `|`, of at most so many characters, without blanks around it.
+/// Reads a text of one line without `|`, of at most so many characters, without blanks around it.
 pub(super) fn line(text: &str, longest: usize) -> Option<&str> {
     let text = text.trim();
     let fits =
@@ -11,7 +11,7 @@ pub(super) fn line(text: &str, longest: usize) -> Option<&str> {
     fits.then_some(text)
 }
 
-/// The value that a table gives this name.
+/// Returns the value that a table gives this name.
 pub(super) fn one_of<T: Copy>(name: &str, table: &[(&str, T)]) -> Result<T, String> {
     table
         .iter()
@@ -25,7 +25,7 @@ pub(super) fn one_of<T: Copy>(name: &str, table: &[(&str, T)]) -> Result<T, Stri
         })
 }
 
-/// The value of this name.
+/// Returns the value of this name.
 pub(super) fn named<T: Copy>(name: &str, all: &[T], as_str: fn(T) -> &'static str) -> Result<T, String> {
     all.iter().copied().find(|value| as_str(*value) == name).ok_or_else(|| {
         format!(
@@ -35,7 +35,7 @@ pub(super) fn named<T: Copy>(name: &str, all: &[T], as_str: fn(T) -> &'static st
     })
 }
 
-/// The values of these names.
+/// Returns the values of these names.
 pub(super) fn all_named<T: Copy>(names: &[String], all: &[T], as_str: fn(T) -> &'static str) -> Result<Vec<T>, String> {
     names.iter().map(|name| named(name, all, as_str)).collect()
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 /// Characters of a line.
 const MAX_CHARACTERS: usize = 600;
 
-/// An error in one line. The lines of a file that a TOML error repeats are left out: a secret may stand in them.
+/// Describes an error in one line. The lines of a file that a TOML error repeats are left out: a secret may stand in them.
 pub(super) fn one_line(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();

@@ -20,7 +20,7 @@ pub(super) struct Ledger {
 }
 
 impl Ledger {
-    /// The one that belongs to the records.
+    /// Returns the one that belongs to the records.
     pub(super) fn of(settings: Option<&audit::Settings>) -> Self {
         let archive = settings.map_or(Ok(None), Archive::of);
         let unusable = |error: &std::io::Error| tracing::warn!(%error, "policies and prompts cannot be written down");

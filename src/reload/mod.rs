@@ -78,7 +78,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The name in metrics.
+    /// Returns the name in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Outcome::Changed => "changed",
@@ -125,7 +125,7 @@ const MAX_READS: usize = 5;
 const BETWEEN_READS: Duration = Duration::from_millis(20);
 
 impl Reloader {
-    /// For a server that has just been started.
+    /// Makes the reload of a server that has just been started.
     ///
     /// # Errors
     ///
@@ -178,7 +178,7 @@ impl Reloader {
         outcome
     }
 
-    /// Everything, read while nothing changed.
+    /// Reads everything, while nothing changed.
     fn read(&self, state: &mut State) -> Result<Fresh, ReloadError> {
         let file = self.parts.file.as_deref();
         for _ in 0..MAX_READS {
@@ -279,7 +279,7 @@ impl Reloader {
         self.state().ledger.write();
     }
 
-    /// The files that are watched now, and what stood in them when they were read last.
+    /// Returns the files that are watched now, and what stood in them when they were read last.
     fn seen(&self) -> (Watched, Fingerprint) {
         let state = self.state();
         (state.watched.clone(), state.files.clone())

@@ -103,7 +103,7 @@ impl Watched {
 }
 
 impl Fingerprint {
-    /// The files that differ, each with the user that owns it.
+    /// Returns the files that differ, each with the user that owns it.
     pub(super) fn changed_since(&self, before: &Self) -> Vec<String> {
         let paths: BTreeSet<&PathBuf> = self.0.keys().chain(before.0.keys()).collect();
         let differs = |path: &&&PathBuf| self.0.get(**path) != before.0.get(**path);
@@ -134,7 +134,7 @@ fn folder(file: &Path) -> PathBuf {
     }
 }
 
-/// Every entry below a folder, and the folder itself.
+/// Adds every entry below a folder, and the folder itself.
 fn below(top: &Path, depth: usize, take: &mut dyn FnMut(PathBuf, bool)) {
     take(top.to_owned(), true);
     let entries = std::fs::read_dir(top).into_iter().flatten().flatten().take(MAX_FILES);

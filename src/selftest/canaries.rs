@@ -101,7 +101,7 @@ impl Canaries {
         }
     }
 
-    /// One round: asks the judge of this guardian about the next few steps, and tells the guardian what that says of its judge.
+    /// Runs one round: asks the judge of this guardian about the next few steps, and tells the guardian what that says of its judge.
     pub async fn round(&mut self, watched: &Guardian) {
         let Some(judge) = watched.model_judge() else {
             return;

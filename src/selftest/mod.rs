@@ -14,7 +14,7 @@ use crate::eval::{self, Case, EvalError};
 /// The steps, as a suite.
 const STEPS: &str = include_str!("steps.jsonl");
 
-/// The known steps.
+/// Returns the known steps.
 ///
 /// # Errors
 ///

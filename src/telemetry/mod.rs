@@ -195,7 +195,7 @@ const SECONDS: &[f64] = &[
     0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 ];
 
-/// The process's metrics recorder, installed on first use; `None` if another recorder was installed before.
+/// Returns the process's metrics recorder, installed on first use; `None` if another recorder was installed before.
 pub fn metrics_handle() -> Option<&'static PrometheusHandle> {
     static HANDLE: OnceLock<Option<PrometheusHandle>> = OnceLock::new();
     HANDLE

@@ -49,7 +49,7 @@ impl Sampling {
     }
 }
 
-/// A number from 0 to 1.
+/// Returns a number from 0 to 1.
 fn random() -> f64 {
     const BITS: u32 = 53;
     let bits = uuid::Uuid::new_v4().as_u128() & ((1 << BITS) - 1);

@@ -45,7 +45,7 @@ pub fn is_on() -> bool {
     TRACING.get().is_some()
 }
 
-/// The span of a request that has arrived, in the trace that its headers name. `route` is the pattern of its path.
+/// Returns the span of a request that has arrived, in the trace that its headers name. `route` is the pattern of its path.
 pub fn request(method: &str, route: &str, headers: &HeaderMap) -> Span {
     let Some(tracing) = TRACING.get() else {
         return Span::none();
@@ -88,7 +88,7 @@ macro_rules! inside {
     };
 }
 
-/// The span of a step, from its ticket to its answer, in the current request.
+/// Returns the span of a step, from its ticket to its answer, in the current request.
 pub fn step(decision_id: &str, organisation: &str, method: &str, kind: &str) -> Span {
     inside!(
         "step",
@@ -103,17 +103,17 @@ pub fn step(decision_id: &str, organisation: &str, method: &str, kind: &str) -> 
     )
 }
 
-/// A stage of a step: `recall`, `screen`, `mask`, `local`, `judge`, `settle`, `record`.
+/// Returns the span of a stage of a step: `recall`, `screen`, `mask`, `local`, `judge`, `settle`, `record`.
 pub fn stage(step: &Span, name: &'static str) -> Span {
     inside!(parent: step, "stage", otel.name = name)
 }
 
-/// A stage of the step in whose span this runs.
+/// Returns the span of a stage of the step in whose span this runs.
 pub fn stage_here(name: &'static str) -> Span {
     inside!("stage", otel.name = name)
 }
 
-/// A call over HTTP of the agent behind a gateway.
+/// Returns the span of a call over HTTP of the agent behind a gateway.
 pub fn upstream(method: &str, host: &str, port: u16) -> Span {
     inside!(
         "upstream",
@@ -127,7 +127,7 @@ pub fn upstream(method: &str, host: &str, port: u16) -> Span {
     )
 }
 
-/// A call of a model, by the semantic conventions for generative AI.
+/// Returns the span of a call of a model, by the semantic conventions for generative AI.
 pub fn chat(model: &str, endpoint: &str, max_tokens: u32) -> Span {
     inside!(
         "chat",

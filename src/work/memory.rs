@@ -20,7 +20,7 @@ const PER_STRING: usize = 448;
 /// Bytes that any value takes besides in a gateway, which keeps messages as trees and copies them for questions and answers.
 const PER_TREE_VALUE: usize = 256;
 
-/// The bytes that a request takes while it is worked on, from above.
+/// Returns the bytes that a request takes while it is worked on, from above.
 pub fn unfolded(body: &[u8]) -> usize {
     let (values, quotes) = values_and_quotes(body);
     body.len()
@@ -29,7 +29,7 @@ pub fn unfolded(body: &[u8]) -> usize {
         .saturating_add(quotes.div_ceil(2).saturating_mul(PER_STRING))
 }
 
-/// The bytes that a message takes that a gateway reads, has judged and writes again, from above.
+/// Returns the bytes that a message takes that a gateway reads, has judged and writes again, from above.
 pub fn unfolded_as_tree(body: &[u8]) -> usize {
     let (values, _) = values_and_quotes(body);
     unfolded(body).saturating_add(values.saturating_mul(PER_TREE_VALUE))
@@ -123,12 +123,12 @@ impl Memory {
         }
     }
 
-    /// Room for a body that is arriving; none is taken yet.
+    /// Returns room for a body that is arriving; none is taken yet.
     pub fn arriving(&self, organisation: &OrganisationId) -> Taken {
         self.open(&self.arriving, organisation)
     }
 
-    /// Room for a body that is worked on; none is taken yet.
+    /// Returns room for a body that is worked on; none is taken yet.
     pub fn worked_on(&self, organisation: &OrganisationId) -> Taken {
         self.open(&self.worked_on, organisation)
     }

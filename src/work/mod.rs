@@ -76,7 +76,7 @@ impl Size {
         }
     }
 
-    /// Of so many bytes.
+    /// Returns the size of so many bytes.
     pub const fn of(bytes: usize) -> Self {
         if bytes <= Self::TINY_BYTES {
             Size::Tiny
@@ -144,7 +144,7 @@ impl Pool {
         self.waiting.load(Ordering::Relaxed)
     }
 
-    /// A slot for a step that has just arrived.
+    /// Waits for a slot for a step that has just arrived.
     ///
     /// # Errors
     ///
@@ -160,7 +160,7 @@ impl Pool {
         Ok(slot)
     }
 
-    /// A slot for a step that was let in before.
+    /// Waits for a slot for a step that was let in before.
     ///
     /// # Errors
     ///

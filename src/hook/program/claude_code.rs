@@ -40,7 +40,7 @@ pub(super) const PROGRAM: Program = Program {
     },
 };
 
-/// A call that is let through is answered with nothing, so that the user's own permissions still hold.
+/// Returns the answer; nothing for a call that is let through, so that the user's own permissions still hold.
 fn answer(event: &Event, ruling: Ruling) -> Value {
     match (&event.moment, ruling) {
         (Moment::Call(_), Ruling::Edit(input)) => specific(event, json!({"updatedInput": input})),

@@ -34,7 +34,7 @@ pub(super) const PROGRAM: Program = Program {
     },
 };
 
-/// It gives a time, and no transcript.
+/// Returns `true` if the input gives a time, and no transcript.
 fn is_caller(input: &Map<String, Value>) -> bool {
     input.contains_key("timestamp") && !input.contains_key("transcript_path")
 }

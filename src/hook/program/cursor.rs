@@ -43,7 +43,7 @@ pub(super) const PROGRAM: Program = Program {
 /// The contents of a file, before the agent reads them.
 const READ: &str = "beforeReadFile";
 
-/// It names events in its own way.
+/// Returns `true` if the input names events in its own way.
 fn is_caller(input: &Map<String, Value>) -> bool {
     event::name(input).is_some_and(|name| name.starts_with(char::is_lowercase))
 }

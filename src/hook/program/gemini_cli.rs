@@ -50,7 +50,7 @@ fn answer(event: &Event, ruling: Ruling) -> Value {
     }
 }
 
-/// Time is in milliseconds.
+/// Makes an entry, with time in milliseconds.
 fn entry(row: &Row, command: &str, seconds: u64) -> Value {
     let hook = json!({"type": "command", "name": "guardian", "command": closed(command), "timeout": seconds * 1000});
     match row.kind {

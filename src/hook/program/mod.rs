@@ -70,7 +70,7 @@ pub enum Listing {
     CodexServer,
 }
 
-/// No program calls its hooks in the name of another by itself.
+/// Returns `false`: no program calls its hooks in the name of another by itself.
 fn calls_nobody(_: &Map<String, Value>) -> bool {
     false
 }
@@ -97,7 +97,7 @@ impl Program {
     /// Claude Code, whose hooks also come over HTTP.
     pub const CLAUDE_CODE: &'static Self = &claude_code::PROGRAM;
 
-    /// The program of this name.
+    /// Returns the program of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         Self::ALL.iter().find(|program| program.name == name)
     }
@@ -119,7 +119,7 @@ impl Program {
         self.events.len()
     }
 
-    /// The answer that it understands: one JSON object, with which its hook ends well.
+    /// Returns the answer that it understands: one JSON object, with which its hook ends well.
     pub fn answer(&self, event: &Event, ruling: Ruling) -> Value {
         match ruling {
             Ruling::Go => json!({}),
@@ -127,7 +127,7 @@ impl Program {
         }
     }
 
-    /// The file in which its hooks are set for this user.
+    /// Returns the file in which its hooks are set for this user.
     pub fn settings_file(&self, home: &Home<'_>) -> PathBuf {
         let settings = &self.settings;
         let moved = settings.variable.and_then(|name| (home.variable)(name));
@@ -136,12 +136,12 @@ impl Program {
     }
 }
 
-/// The command for programs that let a tool run where a hook crashes or is missing: a shell turns that into a denial.
+/// Returns the command for programs that let a tool run where a hook crashes or is missing: a shell turns that into a denial.
 fn closed(command: &str) -> String {
     format!("{command} || {{ echo '[guardian] no verdict' >&2; exit 2; }}")
 }
 
-/// The answer of Claude Code's dialect that belongs to one event.
+/// Returns the answer of Claude Code's dialect that belongs to one event.
 fn specific(event: &Event, mut members: Value) -> Value {
     if let Value::Object(members) = &mut members {
         members.insert("hookEventName".to_owned(), json!(event.name));
@@ -149,7 +149,7 @@ fn specific(event: &Event, mut members: Value) -> Value {
     json!({"hookSpecificOutput": members})
 }
 
-/// The denial of a call in that dialect.
+/// Returns the denial of a call in that dialect.
 fn denied_call(event: &Event, why: &str) -> Value {
     specific(
         event,
@@ -157,7 +157,7 @@ fn denied_call(event: &Event, why: &str) -> Value {
     )
 }
 
-/// The answer by which most programs stop a prompt, and replace a result.
+/// Returns the answer by which most programs stop a prompt, and replace a result.
 fn block(event: &Event, ruling: Ruling) -> Value {
     match ruling.without_edit(event) {
         Ruling::Stop(why) => json!({"decision": "block", "reason": why}),

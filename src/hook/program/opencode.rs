@@ -44,7 +44,7 @@ fn answer(event: &Event, ruling: Ruling) -> Value {
     }
 }
 
-/// The plugin: it calls a command, given as a JSON array of words, and waits so many seconds.
+/// Returns the plugin: it calls a command, given as a JSON array of words, and waits so many seconds.
 fn plugin(command: &str, seconds: u64) -> String {
     include_str!("opencode.js")
         .replace("[\"COMMAND\"]", command)

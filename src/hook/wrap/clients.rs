@@ -80,12 +80,12 @@ impl Client {
         client("zed", (Base::Xdg, "zed"), &["settings.json"]),
     ];
 
-    /// The client of this name.
+    /// Returns the client of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         Self::ALL.iter().find(|client| client.name == name)
     }
 
-    /// The file with the servers of this user: the first that is there.
+    /// Returns the file with the servers of this user: the first that is there.
     pub fn file(&self, folders: &Folders<'_>) -> PathBuf {
         let (base, below) = self.folder;
         let moved = self.variable.and_then(|name| (folders.variable)(name));

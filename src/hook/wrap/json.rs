@@ -180,7 +180,7 @@ fn of_entry(entry: &Object<'_>, command: &Command<'_>) -> Vec<Splice> {
     }
 }
 
-/// An entry with an address becomes one of a program, in the form that its client has for programs.
+/// Returns the edits by which an entry with an address becomes one of a program, in the form that its client has for programs.
 fn of_address(entry: &Object<'_>, command: &Command<'_>) -> Vec<Splice> {
     let Some((address, url)) = ADDRESSES
         .iter()
@@ -293,7 +293,7 @@ fn parsed(text: &str) -> Result<Option<Object<'_>>, SettingsError> {
     }
 }
 
-/// A name that an object has twice. The parser bounds the depth.
+/// Returns a name that an object has twice. The parser bounds the depth.
 fn twice(value: &Value<'_>) -> Option<String> {
     match value {
         Value::Object(object) => {

@@ -114,7 +114,7 @@ enum Inside {
     Lists,
 }
 
-/// A number, also where it is written as a text. A fraction counts as the next whole number away from zero, so that no amount
+/// Reads a number, also where it is written as a text. A fraction counts as the next whole number away from zero, so that no amount
 /// is less than it is; what is too large is the largest one.
 fn number(text: &str) -> Option<i64> {
     let text = text.trim();

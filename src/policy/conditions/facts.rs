@@ -58,7 +58,7 @@ pub struct Time {
 }
 
 impl Facts<'_> {
-    /// The request, and what its arguments do not tell. `None` where it cannot be told, which no step brings about.
+    /// Returns the request, and what its arguments do not tell. `None` where it cannot be told, which no step brings about.
     pub(super) fn request(&self, world: &World) -> Option<(Request, Entities, Unseen)> {
         let call = self.step.tool_call.as_ref();
         let Arguments {
@@ -105,7 +105,7 @@ impl Facts<'_> {
         Some((request, Entities::from_entities(entities, None).ok()?, unseen))
     }
 
-    /// Everything but the arguments.
+    /// Returns everything but the arguments.
     fn context(&self) -> Option<Vec<(&'static str, Expression)>> {
         let step = self.step;
         let agent = step.agent.as_ref();

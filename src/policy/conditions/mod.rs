@@ -94,7 +94,7 @@ impl ConditionsSection {
         Ok(())
     }
 
-    /// Both, each as it is.
+    /// Joins both, each as it is.
     pub(super) fn over(self, base: Self) -> Self {
         let text = match (self.text, base.text) {
             (Some(own), Some(wider)) => Some(format!("{own}\n{wider}")),
@@ -107,7 +107,7 @@ impl ConditionsSection {
         }
     }
 
-    /// The conditions that stand in this section, by themselves.
+    /// Returns the conditions that stand in this section, by themselves.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Condition> {
         self.sheets.iter().flat_map(|sheet| &sheet.conditions)
     }
@@ -141,7 +141,7 @@ impl ConditionsSection {
 }
 
 impl Conditions {
-    /// Every condition.
+    /// Returns every condition.
     pub fn iter(&self) -> impl Iterator<Item = &Condition> + Clone {
         self.0.iter().flat_map(|sheet| &sheet.conditions)
     }

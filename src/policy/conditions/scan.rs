@@ -10,7 +10,7 @@ const MAX_NESTING: usize = 32;
 /// Operators of one condition: a row of them is as deep as it is long.
 const MAX_OPERATORS: usize = 200;
 
-/// The conditions of a text, each with what stands before it; or what is wrong, and where.
+/// Returns the conditions of a text, each with what stands before it; or what is wrong, and where.
 pub(super) fn conditions(text: &str) -> Result<Vec<Range<usize>>, (usize, String)> {
     if text.len() > MAX_BYTES {
         return Err((0, format!("expected at most {MAX_BYTES} bytes, found {}", text.len())));

@@ -37,7 +37,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// `text` of a section in a policy file.
+    /// Returns the place of `text` of a section in a policy file.
     pub(super) fn inline(policy: &str, layer: Option<(&str, &String)>, file: &str) -> Self {
         let begins = || {
             let document = DeTable::parse(policy).ok()?;
@@ -63,7 +63,7 @@ impl Place {
         }
     }
 
-    /// A file beside the policy file, with its text.
+    /// Returns the place of a file beside the policy file, with its text.
     pub(super) fn beside(policy: &str, name: &str) -> Result<(Self, String), PolicyError> {
         let is_plain = !name.is_empty() && !name.contains(['/', '\\']) && name.ends_with(".cedar");
         if !is_plain {

@@ -53,7 +53,7 @@ pub struct OwnRuleLine {
 }
 
 impl OwnRuleLine {
-    /// The id under which the rule is reported and what it says is to be made of its findings, if it does.
+    /// Returns the id under which the rule is reported and what it says is to be made of its findings, if it does.
     pub(in crate::policy) fn treatment(&self) -> Option<(String, String)> {
         let treatment = self.treatment.clone()?;
         Some((format!("{OWN_FAMILY}.{}", self.id), treatment))

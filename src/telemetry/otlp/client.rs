@@ -21,7 +21,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// A client on the current runtime. Redirects are not followed: headers may hold a key.
+    /// Makes a client on the current runtime. Redirects are not followed: headers may hold a key.
     pub(super) fn new() -> Result<Self, reqwest::Error> {
         let http = outgoing::client().timeout(TIMEOUT).build()?;
         Ok(Self {

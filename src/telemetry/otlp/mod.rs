@@ -105,7 +105,7 @@ impl Exports {
         })
     }
 
-    /// A recorder of the `metrics` crate that exports.
+    /// Makes a recorder of the `metrics` crate that exports.
     pub(super) fn recorder(&self) -> Option<MeterRecorder> {
         Some(MeterRecorder::new(self.metrics.as_ref()?.meter("aos-guardian")))
     }
@@ -158,7 +158,7 @@ struct Exporters<'a> {
 }
 
 impl Exporters<'_> {
-    /// The address of one kind, where no variable names another.
+    /// Returns the address of one kind, where no variable names another.
     fn endpoint(&self, kind: &str) -> Option<String> {
         let variables = [
             "OTEL_EXPORTER_OTLP_ENDPOINT".to_owned(),
