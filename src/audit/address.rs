@@ -27,7 +27,7 @@ impl PartialEq for Address {
 impl Eq for Address {}
 
 impl Address {
-    /// The address as it may be shown: hosts and database.
+    /// Returns the address as it may be shown: hosts and database.
     pub fn shown(&self) -> String {
         let Ok(config) = self.config() else {
             return "postgres".to_owned();

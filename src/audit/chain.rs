@@ -157,7 +157,7 @@ impl Row {
     }
 }
 
-/// The hash of a line.
+/// Returns the hash of a line.
 pub(super) fn content_hash(salt: &[u8], line: &str) -> Hash {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&(salt.len() as u64).to_le_bytes());
@@ -175,7 +175,7 @@ pub(super) fn hex(hash: &Hash) -> String {
     blake3::Hash::from_bytes(*hash).to_hex().to_string()
 }
 
-/// The hash of so many hexadecimal digits; of other texts, one that fits nothing.
+/// Returns the hash of so many hexadecimal digits; of other texts, one that fits nothing.
 pub(super) fn of_hex(text: &str) -> Hash {
     blake3::Hash::from_hex(text).map(Into::into).unwrap_or_default()
 }
@@ -193,7 +193,7 @@ mod digits {
     }
 }
 
-/// A hash that a database holds; one of another length fits nothing.
+/// Returns a hash that a database holds; one of another length fits nothing.
 pub(super) fn as_hash(bytes: &[u8]) -> Hash {
     bytes.try_into().unwrap_or_default()
 }

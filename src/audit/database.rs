@@ -30,7 +30,7 @@ pub struct AuditDatabase {
 }
 
 impl AuditDatabase {
-    /// The configured database. Nothing is written before records are; PostgreSQL is not asked yet either.
+    /// Opens the configured database. Nothing is written before records are; PostgreSQL is not asked yet either.
     ///
     /// `patience` is how long PostgreSQL may take for one transaction.
     ///
@@ -121,7 +121,7 @@ impl AuditDatabase {
         })
     }
 
-    /// The records that fit, the latest first, each as a line of JSON. What a chain says of itself is found by its id only.
+    /// Returns the records that fit, the latest first, each as a line of JSON. What a chain says of itself is found by its id only.
     ///
     /// # Errors
     ///

@@ -116,7 +116,7 @@ impl Facts {
     }
 }
 
-/// A value as it is searched by: databases take no NUL in a text, and no long value in an index.
+/// Returns a value as it is searched by: databases take no NUL in a text, and no long value in an index.
 pub(super) fn searched(value: &str) -> String {
     let end = value.floor_char_boundary(MAX_VALUE.min(value.len()));
     value.get(..end).unwrap_or_default().replace('\0', "")

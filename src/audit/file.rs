@@ -12,7 +12,7 @@ pub(super) fn appending(path: &Path) -> std::io::Result<File> {
     opened(path, std::fs::OpenOptions::new())
 }
 
-/// The same, to be read as well.
+/// Opens the same, to be read as well.
 pub(super) fn readable(path: &Path) -> std::io::Result<File> {
     let mut options = std::fs::OpenOptions::new();
     options.read(true);
@@ -42,7 +42,7 @@ fn numbers(metadata: &std::fs::Metadata) -> Identity {
     (metadata.dev(), metadata.ino())
 }
 
-/// Elsewhere a file that is open cannot be moved away.
+/// Returns no numbers: on other systems, a file that is open cannot be moved away.
 #[cfg(not(unix))]
 fn numbers(_metadata: &std::fs::Metadata) -> Identity {
     (0, 0)
@@ -52,7 +52,7 @@ pub(super) fn identity(file: &File) -> Option<Identity> {
     file.metadata().ok().as_ref().map(numbers)
 }
 
-/// The identity of what has this name now; `None` where nothing has.
+/// Returns the identity of what has this name now; `None` where nothing has.
 pub(super) fn named(path: &Path) -> Option<Identity> {
     std::fs::metadata(path).ok().as_ref().map(numbers)
 }

@@ -36,14 +36,14 @@ const BATCH: usize = 1_000;
 /// Records that a search answers at most.
 const MAX_FOUND: usize = 10_000;
 
-/// The file in which the ends of chains are noted.
+/// Returns the file in which the ends of chains are noted.
 pub(super) fn beside(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".chain");
     PathBuf::from(name)
 }
 
-/// A record as a line, with its place.
+/// Writes a record as a line, with its place.
 fn line_of(row: &Row) -> Option<String> {
     let body = row.line.as_deref()?.strip_suffix('}')?;
     let (salt, hash, (before, behind)) = (BASE64.encode(&row.salt), hex(&row.hash), END);
@@ -53,7 +53,7 @@ fn line_of(row: &Row) -> Option<String> {
     ))
 }
 
-/// The record of a line; `None` where it has no place, or one that is written otherwise than here.
+/// Reads the record of a line; `None` where it has no place, or one that is written otherwise than here.
 fn row_of(line: &[u8]) -> Option<Row> {
     let line = std::str::from_utf8(line).ok()?;
     let (body, place) = line.rsplit_once(MARK)?;
@@ -72,7 +72,7 @@ fn row_of(line: &[u8]) -> Option<Row> {
     (line_of(&row).as_deref() == Some(line)).then_some(row)
 }
 
-/// The hash in the line that ends in front of this byte of a file, where that is one of a chain.
+/// Reads the hash in the line that ends in front of this byte of a file, where that is one of a chain.
 fn hash_before(mut file: &File, end: u64) -> std::io::Result<Option<String>> {
     let mut last = [0; 78];
     let Some(begin) = end.checked_sub(last.len() as u64) else {
@@ -334,7 +334,7 @@ impl Output for ChainedFile {
 pub struct AuditFiles(pub Vec<PathBuf>);
 
 impl AuditFiles {
-    /// Their names.
+    /// Returns their names.
     pub fn name(&self) -> String {
         let names: Vec<String> = self.0.iter().map(|path| path.display().to_string()).collect();
         names.join(" and ")
@@ -354,7 +354,7 @@ impl AuditFiles {
         Ok(())
     }
 
-    /// The records that fit, the latest first, each as a line of JSON without its place in the chain.
+    /// Returns the records that fit, the latest first, each as a line of JSON without its place in the chain.
     ///
     /// # Errors
     ///

@@ -139,7 +139,7 @@ fn is_plain(path: &Path) -> bool {
     path.is_file() || !path.exists()
 }
 
-/// A file of records. What is no plain file, such as a terminal, has no chain: it cannot be read again.
+/// Opens a file of records. A file that is not a plain one, such as a terminal, has no chain: it cannot be read again.
 fn output(path: &Path, keeping: &Keeping) -> std::io::Result<Box<dyn Output>> {
     match is_plain(path) {
         true => Ok(Box::new(ChainedFile::open(path, keeping.signer.clone())?)),
@@ -179,7 +179,7 @@ impl Audit {
         Ok(Self { sink, on_failure })
     }
 
-    /// An audit log over any sink.
+    /// Makes an audit log over any sink.
     pub fn with_sink(sink: Arc<dyn Sink>) -> Self {
         Self {
             sink,

@@ -27,7 +27,7 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// The ending of the name of a file, and what a table calls it.
+    /// Returns the ending of the name of a file, and what a table calls it.
     const fn as_str(self) -> &'static str {
         match self {
             Sort::Policies => "toml",
@@ -64,7 +64,7 @@ enum Place {
 }
 
 impl Archive {
-    /// The one that belongs to the records; `None` where records are kept nowhere. PostgreSQL is not asked yet.
+    /// Returns the archive that belongs to the records; `None` where records are kept nowhere. PostgreSQL is not asked yet.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl Archive {
         })
     }
 
-    /// A folder.
+    /// Makes an archive in a folder.
     pub fn folder(folder: PathBuf) -> Self {
         Self(Place::Folder(folder))
     }
@@ -113,7 +113,7 @@ impl Archive {
         }
     }
 
-    /// The texts of a sort, by version, sorted.
+    /// Returns the texts of a sort, by version, sorted.
     ///
     /// # Errors
     ///

@@ -65,7 +65,7 @@ fn failed(error: &tokio_postgres::Error) -> DatabaseError {
 }
 
 impl PostgresStore {
-    /// A store that connects when it is used. A transaction may take no longer than `patience`.
+    /// Makes a store that connects when it is used. A transaction may take no longer than `patience`.
     pub(super) fn new(address: &Address, patience: Duration) -> Result<Self, DatabaseError> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)

@@ -18,7 +18,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The name in records and metrics.
+    /// Returns the name in records and metrics.
     pub fn as_str(self) -> &'static str {
         match self {
             Outcome::Decided => "decided",
@@ -230,7 +230,7 @@ impl From<&Observed> for ObservedLines {
 }
 
 impl Record {
-    /// The record of a step about which nothing has been decided yet.
+    /// Makes the record of a step about which nothing has been decided yet.
     pub(super) fn of(caller: &Caller, step: &Step, time: String, decision_id: String) -> Self {
         Self {
             time,

@@ -36,7 +36,7 @@ impl Signer {
         pair.map(|pair| Self(Arc::new(pair))).map_err(|_| EXPECTED)
     }
 
-    /// The public half.
+    /// Returns the public half.
     pub fn public_key(&self) -> &[u8] {
         self.0.public_key().as_ref()
     }

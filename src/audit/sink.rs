@@ -89,7 +89,7 @@ pub struct MemorySink {
 }
 
 impl MemorySink {
-    /// Every record so far.
+    /// Returns every record so far.
     pub fn records(&self) -> Vec<Record> {
         self.records.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -188,7 +188,7 @@ struct Writer {
 }
 
 impl LineSink {
-    /// A sink that appends to `output`.
+    /// Makes a sink that appends to `output`.
     pub(super) fn new(output: Box<dyn Output>, on_failure: OnFailure) -> Self {
         let (jobs, inbox) = sync_channel(WAITING);
         let (end, ended) = sync_channel(1);

@@ -100,7 +100,7 @@ impl Spool {
         Ok(())
     }
 
-    /// The lines that wait longest: whole ones.
+    /// Returns the lines that wait longest: whole ones.
     pub(super) fn next(&mut self) -> std::io::Result<Vec<u8>> {
         let mut lines = Vec::new();
         self.file.seek(SeekFrom::Start(self.read))?;
@@ -121,7 +121,7 @@ impl Spool {
         Ok(lines)
     }
 
-    /// So many bytes arrived.
+    /// Takes note that so many bytes arrived.
     pub(super) fn done(&mut self, bytes: usize) -> std::io::Result<()> {
         self.read = (self.read + bytes as u64).min(self.end);
         if self.is_empty() {
@@ -157,7 +157,7 @@ impl Spool {
     }
 }
 
-/// A file for its user alone, made where it is missing. One process has it at a time.
+/// Opens a file for its user alone, made where it is missing. One process has it at a time.
 fn locked_file(path: &Path) -> std::io::Result<File> {
     let file = readable(path)?;
     file.try_lock().map_err(|error| match error {
@@ -167,7 +167,7 @@ fn locked_file(path: &Path) -> std::io::Result<File> {
     Ok(file)
 }
 
-/// A file that was just made is there after a power failure once its folder was written.
+/// Writes the folder of a file to disk: a file that was just made is there after a power failure once its folder was written.
 fn synchronise_folder(path: &Path) -> std::io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     match cfg!(unix) {

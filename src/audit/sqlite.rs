@@ -126,7 +126,7 @@ impl Store for SqliteStore {
         let _ = self.connection.execute_batch("ROLLBACK");
     }
 
-    /// A transaction that writes holds the whole file.
+    /// Returns the ends of these chains. A transaction that writes holds the whole file.
     fn hold(&mut self, organisations: &[String]) -> Result<BTreeMap<String, Head>, DatabaseError> {
         let mut heads = BTreeMap::new();
         let mut one = self

@@ -126,7 +126,7 @@ impl StepLines {
         }
     }
 
-    /// The same with the words on which findings fired: how they begin, and of a secret or of personal data nothing.
+    /// Returns the same with the words on which findings fired: how they begin, and of a secret or of personal data nothing.
     #[must_use]
     pub fn with_seen(mut self, received: &Step, findings: &[Finding], withheld: &Withheld) -> Self {
         let told = findings.iter().take(MAX_TEXTS);
@@ -157,7 +157,7 @@ fn seen(finding: &Finding, received: &Step, findings: &[Finding], withheld: &Wit
     })
 }
 
-/// A hash of what a step says, and of nothing that another posting of it would say otherwise: no ids, no times, no turns.
+/// Returns a hash of what a step says, and of nothing that another posting of it would say otherwise: no ids, no times, no turns.
 fn content_hash(step: &Step) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut part = |text: &str| {
@@ -198,7 +198,7 @@ fn hex(bytes: &[u8]) -> String {
         })
 }
 
-/// The texts of a step, each cleaned before it is cut: half a secret is a secret.
+/// Returns the texts of a step, each cleaned before it is cut: half a secret is a secret.
 fn contents(step: &Step, withheld: &Withheld) -> Vec<ContentLine> {
     let mut lines = Vec::new();
     let mut left = MAX_BYTES;

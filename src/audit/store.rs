@@ -50,26 +50,26 @@ pub(super) trait Store: Send {
     fn begin_reading(&mut self) -> Result<(), DatabaseError>;
     fn commit(&mut self) -> Result<(), DatabaseError>;
     fn rollback(&mut self);
-    /// The ends of these chains, held until the transaction ends; chains that are new are made.
+    /// Returns the ends of these chains, held until the transaction ends; chains that are new are made.
     fn hold(&mut self, organisations: &[String]) -> Result<BTreeMap<String, Head>, DatabaseError>;
-    /// The ends of all chains.
+    /// Returns the ends of all chains.
     fn heads(&mut self) -> Result<BTreeMap<String, Head>, DatabaseError>;
     /// Organisations that have records and no end of a chain.
     fn strays(&mut self) -> Result<Vec<String>, DatabaseError>;
     fn set_heads(&mut self, heads: &BTreeMap<String, Head>) -> Result<(), DatabaseError>;
-    /// Those of the decisions that are there.
+    /// Returns the ids of those of the decisions that are there.
     fn known(&mut self, ids: &[String]) -> Result<HashSet<String>, DatabaseError>;
     fn insert(&mut self, rows: &[Row]) -> Result<(), DatabaseError>;
-    /// The condition on a rule, with the number of its value.
+    /// Returns the condition on a rule, with the number of its value.
     fn rule_condition(&self, place: usize) -> String;
-    /// The lines that fit conditions on which `$1`, `$2`… are put.
+    /// Returns the lines that fit conditions on which `$1`, `$2`… are put.
     fn find(&mut self, conditions: &str, values: &[Value], limit: usize) -> Result<Vec<String>, DatabaseError>;
     /// Records behind a number of a chain.
     fn page(&mut self, organisation: &str, after: i64, limit: usize) -> Result<Vec<Row>, DatabaseError>;
-    /// The numbers of records that are to be erased, some of them where there are many.
+    /// Returns the numbers of records that are to be erased, some of them where there are many.
     fn numbers(&mut self, organisation: &str, of: &Erasing, limit: usize) -> Result<Vec<i64>, DatabaseError>;
     fn erase(&mut self, organisation: &str, numbers: &[i64]) -> Result<(), DatabaseError>;
-    /// The first record of a chain that is not older than this.
+    /// Returns the first record of a chain that is not older than this.
     fn first_since(&mut self, organisation: &str, time: i64) -> Result<Option<i64>, DatabaseError>;
     fn remove_through(&mut self, organisation: &str, number: i64) -> Result<(), DatabaseError>;
     /// Lets go of what erased and removed records still occupy.

@@ -29,7 +29,7 @@ impl Ticket {
         }
     }
 
-    /// The id under which the decision is recorded and told to the agent.
+    /// Returns the id under which the decision is recorded and told to the agent.
     pub fn decision_id(&self) -> &str {
         &self.decision_id
     }

@@ -13,7 +13,7 @@ struct WatchedSink {
 }
 
 impl Audit {
-    /// The same, whose records are shown to this watcher as well.
+    /// Returns the same log, whose records are shown to this watcher as well.
     #[must_use]
     pub fn watched_by(mut self, watcher: Arc<Watcher>) -> Self {
         self.sink = Arc::new(WatchedSink {

@@ -42,7 +42,7 @@ pub struct Bridge {
 }
 
 impl Bridge {
-    /// To a server at this address, which is sent these headers.
+    /// Makes a bridge to a server at this address, which is sent these headers.
     ///
     /// # Errors
     ///

@@ -204,7 +204,7 @@ impl Protocol for Call {
         ))
     }
 
-    /// In the first transport, a message is taken by a word, and answered in the stream.
+    /// Returns `true` if the answer has a body to read. In the first transport, a message is taken by a word, and answered in the stream.
     fn takes_body(&self, head: &Head) -> bool {
         self.endpoint.is_none() || !head.status.is_success()
     }
@@ -265,7 +265,7 @@ impl Protocol for Call {
         }
     }
 
-    /// A denied notification is taken and goes nowhere: clients lose their session where one is refused.
+    /// Answers a denied notification, which is taken and goes nowhere: clients lose their session where one is refused.
     fn refused(&self, route: &Route, denial: &Denial) -> Opened<Events> {
         let back = self.back.clone();
         let back = back.or_else(|| self.asked.as_ref().map(|asked| asked.refusal(denial)));
@@ -276,7 +276,7 @@ impl Protocol for Call {
         })
     }
 
-    /// A status of the server's own goes on, because clients read it: 400, 404 and 405 tell what it speaks, 404 that a session has ended. Where
+    /// Passes on a status of the server's own, because clients read it: 400, 404 and 405 tell what it speaks, 404 that a session has ended. Where
     /// there is no server, requests are answered all the same: most clients give a session up for any other status.
     fn fault(&self, route: &Route, status: StatusCode, message: &str) -> Opened<Events> {
         let message = match status {

@@ -39,7 +39,7 @@ pub(super) fn repeated(headers: &HeaderMap, message: &Message) -> Result<Vec<Rep
     Ok(found)
 }
 
-/// The same headers, as this body says.
+/// Returns the same headers, as this body says.
 pub(super) fn written(repeated: &[Repeated], body: &Json) -> HeaderMap {
     let mut headers = HeaderMap::new();
     for Repeated { name, place } in repeated {
@@ -107,7 +107,7 @@ fn scalar(value: &Json) -> Option<String> {
     }
 }
 
-/// The text of a header: as it stands, or `=?base64?…?=`.
+/// Returns the text of a header: as it stands, or `=?base64?…?=`.
 fn decoded(value: &HeaderValue) -> Option<String> {
     let text = value.to_str().ok()?;
     match text.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {

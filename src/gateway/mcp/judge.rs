@@ -219,7 +219,7 @@ fn nowhere(denial: Denial) -> Passed {
     }
 }
 
-/// An answer with an empty result says nothing.
+/// Checks what an answer says: one with an empty result says nothing.
 fn says_of_answer(message: &Message) -> Says {
     match message.value.get("result") {
         Some(Json::Object(members)) if members.is_empty() && is_name(&message.id) => Says::Identifiers,
@@ -227,7 +227,7 @@ fn says_of_answer(message: &Message) -> Says {
     }
 }
 
-/// The task to which an answer belongs.
+/// Returns the task to which an answer belongs.
 fn task_of(asked: &Asked, message: &Message) -> Option<String> {
     let told = [&["result", "taskId"][..], &["result", "task", "taskId"]];
     let told = told

@@ -26,7 +26,7 @@ const MESSAGES: &str = "/messages/";
 const MAX_LEN: usize = 2_048;
 
 impl Endpoint {
-    /// The place that a server names for the messages of a stream, where it is its own.
+    /// Returns the place that a server names for the messages of a stream, where it is its own.
     pub(super) fn named(route: &Route, text: &str, stream: WeakSender<bytes::Bytes>) -> Option<Self> {
         let base = &route.upstream.as_ref()?.base;
         let url = base.join(text).ok().filter(|_| text.len() <= MAX_LEN)?;
@@ -49,7 +49,7 @@ impl Endpoint {
         Event::named("endpoint", format!("{path}{MESSAGES}{token}"))
     }
 
-    /// The place to which a request is posted; `None` where it is no place of a stream.
+    /// Returns the place to which a request is posted; `None` where it is no place of a stream.
     pub(super) fn of(route: &Route, received: &Received) -> Option<Arc<Self>> {
         let rest = received.rest.as_str();
         rest.starts_with(MESSAGES)

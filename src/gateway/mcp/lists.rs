@@ -51,12 +51,12 @@ const LISTS: [(&str, List); 4] = [
     ),
 ];
 
-/// The list that answers a request of this method.
+/// Returns the list that answers a request of this method.
 pub(super) fn list_of(method: &str) -> Option<List> {
     LISTS.iter().find(|(of, _)| *of == method).map(|(_, list)| *list)
 }
 
-/// The method whose answer has this form.
+/// Returns the method whose answer has this form.
 pub(super) fn method_of(answer: &Json) -> Option<&'static str> {
     let result = answer.get("result")?;
     let list = LISTS.iter().find(|(_, list)| result.get(list.name).is_some());

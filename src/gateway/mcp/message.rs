@@ -81,12 +81,12 @@ impl Message {
         })
     }
 
-    /// A parameter.
+    /// Returns a parameter.
     pub(super) fn param(&self, name: &str) -> Option<&Json> {
         self.value.at(&["params", name])
     }
 
-    /// The version of MCP that a request names for itself; those before 2026-07-28 name none.
+    /// Returns the version of MCP that a request names for itself; those before 2026-07-28 name none.
     pub(super) fn own_version(&self) -> Option<&str> {
         self.param("_meta")?.str_of(OWN_VERSION)
     }

@@ -67,7 +67,7 @@ pub enum PinStatus {
 }
 
 impl PinStatus {
-    /// The name in tables.
+    /// Returns the name in tables.
     pub const fn as_str(self) -> &'static str {
         match self {
             PinStatus::Seen => "seen",
@@ -168,12 +168,12 @@ impl Definition {
 }
 
 impl Pins {
-    /// In this file, which need not be there.
+    /// Makes the pins in this file, which need not be there.
     pub fn new(path: PathBuf) -> Self {
         Self(path)
     }
 
-    /// All that is known.
+    /// Reads all that is known.
     ///
     /// # Errors
     ///

@@ -61,7 +61,7 @@ impl Asked {
         }
     }
 
-    /// Until when a verdict about it, or about its answer, is of use. A client that is told of progress waits; one that waits still waits.
+    /// Returns the end of the time in which a verdict about it is of use. A client that is told of progress waits; one that waits still waits.
     fn until(&self) -> Option<Instant> {
         let until = self.since + PATIENCE;
         (self.token.is_none() && Instant::now() < until).then_some(until)
@@ -90,7 +90,7 @@ impl Asked {
         rpc_error(&self.id, DENIED, &self.named(denial), Some(denial.data()))
     }
 
-    /// The reason, with what was asked for in place of the name that all of MCP has.
+    /// Returns the reason, with what was asked for in place of the name that all of MCP has.
     fn named(&self, denial: &Denial) -> String {
         let tool = self.tool.as_deref().filter(|tool| is_identifier(tool));
         let asked = [Some(self.method.as_str()).filter(|method| is_identifier(method)), tool];
@@ -159,7 +159,7 @@ pub(super) fn to_server(method: &str, id: &Json, denial: &Denial) -> Json {
     }
 }
 
-/// The answer to what cannot be read as a message.
+/// Returns the answer to what cannot be read as a message.
 pub(super) fn unreadable(value: &Json, why: &str) -> Json {
     let id = match value.get("id") {
         Some(id @ (Json::Text(_) | Json::Number(_))) if id.bytes() < 512 => id.clone(),

@@ -62,7 +62,7 @@ struct Memory {
 }
 
 impl Session {
-    /// A session of steps under this id, of the agent of this id and name.
+    /// Makes a session of steps under this id, of the agent of this id and name.
     pub(super) fn new(agent: &str, name: &str, id: &str) -> Self {
         let agent = object([("id", agent.into()), ("name", name.into())]);
         let session = object([("id", id.into())]);
@@ -72,7 +72,7 @@ impl Session {
         }
     }
 
-    /// The context of its steps.
+    /// Returns the context of its steps.
     pub(super) fn context(&self) -> Json {
         self.context.clone()
     }
@@ -86,17 +86,17 @@ impl Session {
         self.memory().asked.put(asked.id.write(), asked.clone());
     }
 
-    /// The request that an answer is to; it waits no longer.
+    /// Takes the request that an answer is to; it waits no longer.
     pub(super) fn take_asked(&self, id: &Json) -> Option<Asked> {
         self.memory().asked.take(&id.write())
     }
 
-    /// A request that waits.
+    /// Returns a request that waits.
     pub(super) fn waiting(&self, id: &Json) -> Option<Asked> {
         self.memory().asked.get(&id.write()).cloned()
     }
 
-    /// Every request that waits; none waits any longer.
+    /// Takes every request that waits; none waits any longer.
     pub(super) fn drain_asked(&self) -> Vec<Asked> {
         std::mem::take(&mut self.memory().asked).into_values()
     }
@@ -112,7 +112,7 @@ impl Session {
         }
     }
 
-    /// The next progress that a client can be told of: a little more than the last.
+    /// Returns the next progress that a client can be told of: a little more than the last.
     pub(super) fn next_progress(&self, asked: &Asked) -> f64 {
         const LITTLE: f64 = 1e-6;
         let Some(token) = asked.token.as_ref().map(Json::write) else {
@@ -128,7 +128,7 @@ impl Session {
         self.memory().asked_back.put(request.id.write(), request.method.clone());
     }
 
-    /// The method of the server's request that an answer is to.
+    /// Takes the method of the server's request that an answer is to.
     pub(super) fn take_asked_back(&self, id: &Json) -> Option<String> {
         self.memory().asked_back.take(&id.write())
     }

@@ -77,7 +77,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Between a client and the server of this name, whose tools are pinned there. `session` is the session of the steps: servers of one client share it.
+    /// Makes the proxy between a client and the server of this name, whose tools are pinned there. Servers of one client share `session`.
     ///
     /// # Errors
     ///
