@@ -49,12 +49,12 @@ impl Weight {
     /// The largest weight.
     pub const MAX: f64 = 1e6;
 
-    /// A weight; `None` where it is not over 0, or too large.
+    /// Makes a weight; `None` where it is not over 0, or too large.
     pub fn new(weight: f64) -> Option<Self> {
         (weight > 0.0 && weight <= Self::MAX).then_some(Self(weight))
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> f64 {
         self.0
     }
@@ -95,7 +95,7 @@ pub enum History {
 }
 
 impl History {
-    /// The name in reports.
+    /// Returns the name in reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             History::Replayed => "replayed",
@@ -276,7 +276,7 @@ pub(super) fn parse(line: &str, suite: &str, place: &str) -> Result<Case, Wrong>
     })
 }
 
-/// A request that no guardian can read says nothing about one.
+/// Checks that a guardian can read the request: one that none can read says nothing about one.
 fn readable(request: &RawValue) -> Result<(), Wrong> {
     let limits = wire::Limits {
         max_body_bytes: usize::MAX,

@@ -199,7 +199,7 @@ impl Comparison {
     }
 }
 
-/// A probability as it is written.
+/// Returns a probability as it is written.
 fn p_value(p: f64) -> String {
     if p < 0.0001 {
         "p < 0.0001".to_owned()
@@ -308,7 +308,7 @@ impl Comparison {
         Ok(())
     }
 
-    /// The tags of the cases that got worse.
+    /// Returns the tags of the cases that got worse.
     pub fn broken_tags(&self) -> BTreeSet<&str> {
         self.broken
             .iter()
@@ -317,7 +317,7 @@ impl Comparison {
             .collect()
     }
 
-    /// The share of matched cases that are right, before and after, in per cent.
+    /// Returns the share of matched cases that are right, before and after, in per cent.
     pub fn right(&self) -> [String; 2] {
         self.scores.each_ref().map(|score| percent(score.accuracy()))
     }

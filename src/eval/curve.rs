@@ -73,7 +73,7 @@ impl Curve {
         curve
     }
 
-    /// `steps` are sorted, the highest probability first.
+    /// Ranks `steps`, which are sorted, the highest probability first.
     fn rank(&mut self, steps: &[(f64, bool, f64)]) {
         let weigh = |steps: &[(f64, bool, f64)], attack: bool| {
             let those = steps.iter().filter(|step| step.1 == attack);

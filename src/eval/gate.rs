@@ -86,7 +86,7 @@ impl Gate {
         Ok(gate)
     }
 
-    /// Everything that the gate holds a report to, and whether it does.
+    /// Checks everything that the gate holds a report to.
     pub fn check(&self, report: &Report, baseline: Option<&Report>) -> Vec<Check> {
         let mut checks = Vec::new();
         let scores = &report.scores;

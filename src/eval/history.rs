@@ -42,7 +42,7 @@ struct Reference {
     to: String,
 }
 
-/// The earlier requests, resolved and checked to be steps. A message names the entry.
+/// Resolves the earlier requests, and checks that they are steps. A message names the entry.
 pub(super) fn resolve(request: &RawValue, history: &[Box<RawValue>]) -> Result<Vec<String>, String> {
     if history.len() > MAX_ENTRIES {
         return Err(format!(
@@ -95,7 +95,7 @@ fn resolve_entry(entry: &str, request: &str, earlier: &[String]) -> Result<Strin
     Ok([before.unwrap_or_default(), found, after.unwrap_or_default()].concat())
 }
 
-/// The agent of a request, as it is written.
+/// Returns the agent of a request, as it is written.
 fn agent(request: &str) -> Option<&str> {
     let request: Request<'_> = serde_json::from_str(request).ok()?;
     let params: Params<'_> = serde_json::from_str(request.params?.get()).ok()?;

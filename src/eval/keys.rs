@@ -93,7 +93,7 @@ const SYNONYMS: &[(&str, &str)] = &[
 ];
 
 impl Level {
-    /// The keys of an object that are not known, each with its level before it.
+    /// Returns the keys of an object that are not known, each with its level before it.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl Level {
         Ok(unknown)
     }
 
-    /// The key that a text looks like.
+    /// Returns the key that a text looks like.
     fn meant_by(&self, key: &str) -> Option<&'static str> {
         let plain = plain(key);
         let synonym = SYNONYMS
@@ -143,7 +143,7 @@ impl Level {
     }
 }
 
-/// A key in small letters, without what stands between its words.
+/// Returns a key in small letters, without what stands between its words.
 fn plain(key: &str) -> String {
     key.chars()
         .take(64)

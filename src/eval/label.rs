@@ -40,7 +40,7 @@ const UNSURE: &[&str] = &["low", "disputed"];
 /// Earlier steps that are shown, and characters of each text.
 const MAX: (usize, usize) = (12, 2_000);
 
-/// Every open step of these lines; and lines that are message logs, whose steps cannot be labelled one by one.
+/// Finds every open step of these lines; and lines that are message logs, whose steps cannot be labelled one by one.
 pub fn open_steps(lines: &[String]) -> (Vec<Open>, usize) {
     let (mut open, mut logs) = (Vec::new(), 0);
     for (at, line) in lines.iter().enumerate() {
@@ -107,7 +107,7 @@ pub fn reading(line: &str, step: Option<usize>) -> Reading {
     }
 }
 
-/// The earlier requests of a line that is one step, and its own.
+/// Returns the earlier requests of a line that is one step, and its own.
 fn requests(line: &str) -> (Vec<String>, String) {
     #[derive(Deserialize)]
     struct Line {
@@ -144,7 +144,7 @@ struct Objects<'a> {
     expected: Option<&'a RawValue>,
 }
 
-/// The line with the label of a step in it: a denial with a reason code, where one is given; `None` for a step that may happen.
+/// Returns the line with the label of a step in it: a denial with a reason code, where one is given; `None` for a step that may happen.
 ///
 /// # Errors
 ///

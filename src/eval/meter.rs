@@ -64,7 +64,7 @@ enum Asks {
 }
 
 impl Meter {
-    /// A meter with a ceiling, before another recorder where there is one.
+    /// Makes a meter with a ceiling, before another recorder where there is one.
     pub fn new(ceiling: Ceiling, inner: Option<Arc<dyn Recorder>>) -> Self {
         Self {
             ceiling,
@@ -77,7 +77,7 @@ impl Meter {
         }
     }
 
-    /// The same, keeping what is asked and said.
+    /// Returns the same, keeping what is asked and said.
     pub fn listening(self) -> Self {
         Self {
             heard: Some(Mutex::default()),

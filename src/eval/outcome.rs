@@ -193,7 +193,7 @@ impl Outcome {
         self.expected != "allow"
     }
 
-    /// The probability of harm as a model sees it, where one judged: its confidence, turned round for an allow.
+    /// Returns the probability of harm as a model sees it, where one judged: its confidence, turned round for an allow.
     pub fn judged_probability(&self) -> Option<f64> {
         let judged = [Source::Judge, Source::Cache]
             .map(Source::as_str)
@@ -216,7 +216,7 @@ impl Outcome {
         (kind, ((1.0 - self.confidence) * 1e6) as u64)
     }
 
-    /// One outcome of several of the same case: that of the decision that was made most often, the stricter one where two
+    /// Returns one outcome of several of the same case: that of the decision that was made most often, the stricter one where two
     /// were made as often.
     pub(super) fn of_repeats(outcomes: Vec<Self>) -> Option<Self> {
         let decisions: Vec<String> = outcomes.iter().map(|outcome| outcome.decision.clone()).collect();
@@ -238,7 +238,7 @@ impl Outcome {
     }
 }
 
-/// Required spans whose text no longer stands at their pointer in the modified request.
+/// Counts the required spans whose text no longer stands at their pointer in the modified request.
 pub(super) fn taken_out(case: &Case, modified: Option<&str>) -> usize {
     let modified: serde_json::Value = modified
         .and_then(|json| serde_json::from_str(json).ok())

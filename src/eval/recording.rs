@@ -63,7 +63,7 @@ struct Continued {
 }
 
 impl Recording {
-    /// A recording that is only replayed.
+    /// Reads a recording that is only replayed.
     ///
     /// # Errors
     ///
@@ -73,7 +73,7 @@ impl Recording {
         Self::read(opened, file)
     }
 
-    /// A recording that goes on: a new file, or one that is there.
+    /// Opens a recording that goes on: a new file, or one that is there.
     ///
     /// # Errors
     ///
@@ -119,7 +119,7 @@ impl Recording {
         })
     }
 
-    /// The model that was recorded first.
+    /// Returns the model that was recorded first.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
     }

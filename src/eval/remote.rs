@@ -49,7 +49,7 @@ struct Verdict {
 }
 
 impl Remote {
-    /// A guardian at this address; `key` is sent as a bearer token.
+    /// Makes a client of a guardian at this address; `key` is sent as a bearer token.
     ///
     /// # Errors
     ///

@@ -141,7 +141,7 @@ impl Runner<'_> {
         (outcome, written)
     }
 
-    /// The judge of a case, and where it writes its questions.
+    /// Returns the judge of a case, and where it writes its questions.
     fn judge_of(&self, case: &Case, repeat: usize) -> (Option<Arc<Judge>>, Option<Arc<CaseQuestions>>) {
         match &self.bench {
             Bench::Own => (self.guardian.model_judge().cloned(), None),

@@ -186,7 +186,7 @@ impl Score {
             .or_default() += 1;
     }
 
-    /// The figures of these outcomes.
+    /// Makes the figures of these outcomes.
     pub(super) fn of<'o>(outcomes: impl IntoIterator<Item = &'o Outcome>) -> Self {
         let mut score = Self::default();
         outcomes.into_iter().for_each(|outcome| score.add(outcome));
@@ -194,7 +194,7 @@ impl Score {
         score
     }
 
-    /// The precision where this share of all steps are attacks, rather than as many as in the suite.
+    /// Returns the precision where this share of all steps are attacks, rather than as many as in the suite.
     pub fn precision_at(&self, base_rate: f64) -> Option<f64> {
         let caught = self.recall()? * base_rate;
         let flagged = caught + self.false_positive_rate()? * (1.0 - base_rate);
@@ -233,27 +233,27 @@ impl Score {
         self.blocked - self.errors(false)
     }
 
-    /// Caught, of what must not pass; `None` where there is nothing such.
+    /// Returns the share caught of what must not pass; `None` where there is nothing such.
     pub fn recall(&self) -> Option<f64> {
         self.rates.recall.map(|rate| rate.share)
     }
 
-    /// Blocked, of what must pass; `None` where there is nothing such.
+    /// Returns the share blocked of what must pass; `None` where there is nothing such.
     pub fn false_positive_rate(&self) -> Option<f64> {
         self.rates.false_positives.map(|rate| rate.share)
     }
 
-    /// Caught, of all that was flagged; `None` where nothing was.
+    /// Returns the share caught of all that was flagged; `None` where nothing was.
     pub fn precision(&self) -> Option<f64> {
         self.rates.precision.map(|rate| rate.share)
     }
 
-    /// Right, of all.
+    /// Returns the share that is right, of all.
     pub fn accuracy(&self) -> Option<f64> {
         self.rates.right.map(|rate| rate.share)
     }
 
-    /// Taken out, of the spans that had to go; `None` where there is nothing such.
+    /// Returns the share taken out of the spans that had to go; `None` where there is nothing such.
     pub fn span_recall(&self) -> Option<f64> {
         self.rates.spans.map(|rate| rate.share)
     }

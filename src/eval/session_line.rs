@@ -157,7 +157,7 @@ pub(super) fn read(line: &str, suite: &str) -> Result<Records, Wrong> {
     Ok(read)
 }
 
-/// An id of the usual form that depends on nothing but the session.
+/// Returns an id of the usual form that depends on nothing but the session.
 fn session_id(source: &str, id: &str) -> String {
     let hash = blake3::hash(format!("{source}\n{id}").as_bytes());
     let bytes: [u8; 16] = hash.as_bytes().first_chunk().copied().unwrap_or_default();
@@ -167,7 +167,7 @@ fn session_id(source: &str, id: &str) -> String {
         .to_string()
 }
 
-/// The agent with what AOS asks for and a session may leave out.
+/// Returns the agent with what AOS asks for and a session may leave out.
 fn agent(written: &Map<String, Value>) -> Value {
     let mut agent = written.clone();
     agent.entry("version").or_insert_with(|| json!("1.0"));
@@ -236,7 +236,7 @@ impl Writer<'_> {
         context
     }
 
-    /// The method, and the parameters without their context.
+    /// Returns the method, and the parameters without their context.
     fn body(&self, number: usize, step: &LabelledStep, calls: usize) -> Result<(&'static str, Value), String> {
         let said = || {
             let text = step.text.as_ref().and_then(Value::as_str);

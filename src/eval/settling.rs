@@ -23,13 +23,13 @@ pub struct Settling {
 static SETTLING: LazyLock<Settling> =
     LazyLock::new(|| toml::from_str(include_str!("settling.toml")).unwrap_or_default());
 
-/// The figures.
+/// Returns the figures.
 pub fn settling() -> &'static Settling {
     &SETTLING
 }
 
 impl Settling {
-    /// The false-positive rate of a rule, in words; `None` for a rule that settles nothing alone.
+    /// Returns the false-positive rate of a rule, in words; `None` for a rule that settles nothing alone.
     pub fn rate_of(&self, rule: &str) -> Option<String> {
         let wrong = self.wrong.get(rule)?;
         let share = 100.0 * *wrong as f64 / self.steps.max(1) as f64;

@@ -200,7 +200,7 @@ fn plain(text: &str) -> Segment {
     }
 }
 
-/// The place so many characters before a place.
+/// Returns the place so many characters before a place.
 fn back(text: &str, at: usize, characters: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     before.char_indices().rev().nth(characters).map_or(0, |(at, _)| at)
@@ -221,7 +221,7 @@ pub(super) fn said(earlier: &str, most: usize) -> Option<(String, String)> {
     Some((who, cut(&texts.join(" · "), most)))
 }
 
-/// At most so many characters of a text.
+/// Returns at most so many characters of a text.
 pub(super) fn cut(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => text.to_owned(),

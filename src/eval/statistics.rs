@@ -39,7 +39,7 @@ pub(super) struct Weighed {
 }
 
 impl Weighed {
-    /// `times` things of this weight.
+    /// Returns the weight of `times` things of this weight.
     pub(super) fn of(weight: f64, times: usize) -> Self {
         Self {
             sum: weight * times as f64,
@@ -56,12 +56,12 @@ impl std::ops::AddAssign for Weighed {
 }
 
 impl Rate {
-    /// The share of `some` among `of`, with its Wilson interval; `None` where there are no cases.
+    /// Returns the share of `some` among `of`, with its Wilson interval; `None` where there are no cases.
     pub fn of(some: usize, of: usize) -> Option<Self> {
         Self::weighed((some, Weighed::of(1.0, some)), (of, Weighed::of(1.0, of)))
     }
 
-    /// The same of cases that weigh differently: how many they are, and what they weigh.
+    /// Returns the same of cases that weigh differently: how many they are, and what they weigh.
     pub(super) fn weighed(some: (usize, Weighed), of: (usize, Weighed)) -> Option<Self> {
         let share = some.1.sum / of.1.sum;
         let effective = of.1.sum * of.1.sum / of.1.squares;
@@ -88,7 +88,7 @@ impl std::fmt::Display for Rate {
 /// Resamples of a bootstrap.
 const RESAMPLES: usize = 2_000;
 
-/// The 95 % interval of a share over cases that come in groups: groups are drawn with replacement, whole. `None` where there are
+/// Returns the 95 % interval of a share over cases that come in groups: groups are drawn with replacement, whole. `None` where there are
 /// fewer than two groups.
 ///
 /// `groups` holds, for each group, what the cases with the property weigh, and what all cases do.
@@ -114,7 +114,7 @@ pub fn bootstrap(groups: &[(f64, f64)], seed: u64) -> Option<(f64, f64)> {
     Some((*at(0.025)?, *at(0.975)?))
 }
 
-/// The probability of a difference at least as large, if `broken` and `mended` were equally likely: McNemar's exact test,
+/// Returns the probability of a difference at least as large, if `broken` and `mended` were equally likely: McNemar's exact test,
 /// two-sided. 1 where no case changed.
 pub fn mcnemar(broken: usize, mended: usize) -> f64 {
     let changed = broken + mended;
@@ -145,7 +145,7 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// A warning where there are too few cases to bear a conclusion; `kind` is `attacks` or `honest steps`.
+/// Returns a warning where there are too few cases to bear a conclusion; `kind` is `attacks` or `honest steps`.
 pub fn too_few(kind: &str, cases: usize) -> Option<String> {
     if cases >= FEW {
         return None;

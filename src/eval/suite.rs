@@ -262,7 +262,7 @@ struct Line {
     unlabelled: usize,
 }
 
-/// The one labelled step of a line, or all those of a session or a message log.
+/// Reads the one labelled step of a line, or all those of a session or a message log.
 fn parse_line(line: &str, suite: &str, place: &str) -> Result<Line, Wrong> {
     if let Some(log) = message_log(line) {
         let name = place.rsplit_once(':').map_or(place, |(_, line)| line);
@@ -279,7 +279,7 @@ fn parse_line(line: &str, suite: &str, place: &str) -> Result<Line, Wrong> {
     parse_session(line, suite, place)
 }
 
-/// A line that is a message log as OpenAI or Anthropic write it.
+/// Reads a line that is a message log as OpenAI or Anthropic write it.
 fn message_log(line: &str) -> Option<Value> {
     // A large log is read twice; other lines only to their keys.
     let keys: HashMap<String, IgnoredAny> = serde_json::from_str(line).ok()?;

@@ -57,7 +57,7 @@ impl Kept {
         part.1 += 1;
     }
 
-    /// The shares of attacks and of honest steps, with their intervals.
+    /// Returns the shares of attacks and of honest steps, with their intervals.
     pub fn rates(&self) -> [Option<Rate>; 2] {
         [self.attacks, self.honest].map(|(kept, of)| Rate::of(kept, of))
     }

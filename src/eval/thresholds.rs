@@ -23,7 +23,7 @@ pub struct Threshold {
     pub settled: usize,
 }
 
-/// The highest threshold up to which steps may be allowed without a model, so that at most this share of attacks is; `None` where
+/// Returns the highest threshold up to which steps may be allowed without a model, so that at most this share of attacks is; `None` where
 /// there are too few attacks for the bound.
 pub fn allow_below(report: &Report, misses: f64) -> Option<Threshold> {
     let (attacks, honest) = probabilities(report);
@@ -39,7 +39,7 @@ pub fn allow_below(report: &Report, misses: f64) -> Option<Threshold> {
     })
 }
 
-/// The lowest threshold from which on steps may be denied, so that at most this share of honest steps is; `None` where there are
+/// Returns the lowest threshold from which on steps may be denied, so that at most this share of honest steps is; `None` where there are
 /// too few honest steps for the bound.
 pub fn deny_above(report: &Report, alarms: f64) -> Option<Threshold> {
     let (attacks, honest) = probabilities(report);
@@ -54,7 +54,7 @@ pub fn deny_above(report: &Report, alarms: f64) -> Option<Threshold> {
     })
 }
 
-/// The fewest steps for which there can be a threshold.
+/// Returns the fewest steps for which there can be a threshold.
 pub fn fewest(bound: f64) -> usize {
     // Casts of floats saturate.
     ((1.0 / bound).ceil() as usize).saturating_sub(1)
@@ -68,7 +68,7 @@ fn kth(values: &[f64], bound: f64) -> Option<f64> {
     sorted.get(k.checked_sub(1)?).copied()
 }
 
-/// The probabilities of attacks and of honest steps.
+/// Returns the probabilities of attacks and of honest steps.
 fn probabilities(report: &Report) -> (Vec<f64>, Vec<f64>) {
     let known = report
         .outcomes

@@ -174,7 +174,7 @@ impl BatchAnswers {
         self.cases.contains_key(case)
     }
 
-    /// A recorder that replays the answers of one case.
+    /// Makes a recorder that replays the answers of one case.
     pub fn of_case(self: &Arc<Self>, case: &str) -> Arc<CaseAnswers> {
         Arc::new(CaseAnswers {
             batch: Arc::clone(self),
@@ -210,7 +210,7 @@ impl Line {
     }
 }
 
-/// A name fit for a report.
+/// Returns a name fit for a report.
 fn short(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(80).collect()
 }

@@ -73,7 +73,7 @@ impl BatchQuestions {
         Ok(())
     }
 
-    /// Everything that was written reaches its destination.
+    /// Waits until everything that was written reaches its destination.
     ///
     /// # Errors
     ///
@@ -84,7 +84,7 @@ impl BatchQuestions {
         Ok(file.written)
     }
 
-    /// A recorder that takes down the questions of one case.
+    /// Makes a recorder that takes down the questions of one case.
     pub fn of_case(self: &Arc<Self>, case: &str) -> Arc<CaseQuestions> {
         Arc::new(CaseQuestions {
             batch: Arc::clone(self),

@@ -27,7 +27,7 @@ fn parts(message: &Value) -> String {
     message.get("parts").map(text_of).unwrap_or_default()
 }
 
-/// The texts of a message, or those of a task's status and artifacts.
+/// Returns the texts of a message, or those of a task's status and artifacts.
 fn answer(result: &Value) -> String {
     let result = result.get("task").or_else(|| result.get("message")).unwrap_or(result);
     let artifacts = result.get("artifacts").and_then(Value::as_array).into_iter().flatten();

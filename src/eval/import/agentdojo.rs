@@ -77,7 +77,7 @@ fn session(run: &Value, name: &str) -> Option<Session> {
     (!session.is_empty()).then_some(session)
 }
 
-/// The letters and digits of a text, without what escapes stand for.
+/// Returns the letters and digits of a text, without what escapes stand for.
 fn letters(text: &str) -> String {
     let unescaped = text.replace("\\n", " ").replace("\\t", " ");
     unescaped.chars().filter(|c| c.is_alphanumeric()).collect()

@@ -17,7 +17,7 @@ pub(super) fn read(documents: &[Value], name: &str) -> Vec<Session> {
         .collect()
 }
 
-/// The JSON-RPC message of a line of a log.
+/// Returns the JSON-RPC message of a line of a log.
 pub(super) fn rpc(document: &Value) -> Option<&Value> {
     let inside = ["message", "payload", "data", "request", "response", "body"];
     let candidates = std::iter::once(document).chain(inside.iter().filter_map(|key| document.get(*key)));

@@ -25,7 +25,7 @@ pub(super) fn read(documents: &[Value], name: &str) -> Vec<Session> {
     sessions.filter(|session| !session.is_empty()).collect()
 }
 
-/// Everything that one log holds, in its order.
+/// Adds everything that one log holds, in its order.
 pub(super) fn log(session: &mut Session, log: &Value) {
     let document: Json = log.clone().into();
     let read = chat::read(&document);
@@ -62,7 +62,7 @@ pub(super) fn log(session: &mut Session, log: &Value) {
     session.label_last(Label::beside(log).or(said));
 }
 
-/// The label that stands nearest to a place: beside it, or around it up to its message.
+/// Returns the label that stands nearest to a place: beside it, or around it up to its message.
 fn label(document: &Json, place: &Place, message: &Place) -> Label {
     let mut at = place.clone();
     loop {
@@ -78,7 +78,7 @@ fn label(document: &Json, place: &Place, message: &Place) -> Label {
     }
 }
 
-/// The label that `expected`, as cases have it, says.
+/// Returns the label that `expected`, as cases have it, says.
 fn expected(expected: &Value) -> Label {
     let decision = expected.get("decision").and_then(Value::as_str);
     Label {
@@ -107,7 +107,7 @@ fn content_of(document: &Json, result: &Outcome) -> Value {
     }
 }
 
-/// The texts of a content, in any of the forms that the interfaces have.
+/// Returns the texts of a content, in any of the forms that the interfaces have.
 pub(super) fn text_of(content: &Value) -> String {
     chat::text_of(&Json::from(content.clone()))
 }

@@ -118,7 +118,7 @@ pub struct Imported {
 }
 
 impl Importer {
-    /// The importer of this name.
+    /// Returns the importer of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         IMPORTERS.iter().find(|importer| importer.name == name)
     }
@@ -158,13 +158,13 @@ impl Importer {
     }
 }
 
-/// A message log as the line of a suite; `name` is its id where it has none.
+/// Writes a message log as the line of a suite; `name` is its id where it has none.
 pub(super) fn log_as_session(log: &Value, name: &str) -> Option<String> {
     let session = messages::read(std::slice::from_ref(log), name).into_iter().next()?;
     session.lines("").into_iter().next().map(|line| line.text)
 }
 
-/// The documents of a file: one, a list, or one after another, on lines of their own or over several lines. A list of messages is one document.
+/// Reads the documents of a file: one, a list, or one after another, on one line each or over several. A list of messages is one document.
 fn documents(text: &str) -> Result<Vec<Value>, EvalError> {
     let read: Result<Vec<Value>, _> = serde_json::Deserializer::from_str(text).into_iter().collect();
     let mut documents = read.map_err(|why| EvalError(format!("line {}: expected JSON: {why}", why.line())))?;
@@ -174,7 +174,7 @@ fn documents(text: &str) -> Result<Vec<Value>, EvalError> {
     }
 }
 
-/// A message, and no whole answer of the Messages API, which has a role as well.
+/// Returns `true` for a message that is no whole answer of the Messages API, which has a role as well.
 fn is_message(value: &Value) -> bool {
     value.get("role").is_some() && value.get("content").is_some() && value.get("model").is_none()
 }

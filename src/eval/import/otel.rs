@@ -103,7 +103,7 @@ fn collect(document: &Value, traces: &mut BTreeMap<String, Vec<Span>>) {
     span.events.extend(events.map(event));
 }
 
-/// The name of an event that is a record of its own.
+/// Returns the name of an event that is a record of its own.
 fn event_name(document: &Value) -> &str {
     let named = ["eventName", "event_name"]
         .iter()
@@ -111,7 +111,7 @@ fn event_name(document: &Value) -> &str {
     named.unwrap_or_default()
 }
 
-/// The name of an event, and what it says: in its attributes or its body.
+/// Returns the name of an event, and what it says: in its attributes or its body.
 fn event(document: &Value) -> (String, Map<String, Value>) {
     let name = document.get("name").and_then(Value::as_str);
     let mut members = attributes(document.get("attributes"));
@@ -174,7 +174,7 @@ fn session(id: &str, spans: &[Span]) -> Session {
     session
 }
 
-/// The instructions of a span, and its messages as OpenAI has them.
+/// Returns the instructions of a span, and its messages as OpenAI has them.
 fn conversation(span: &Span) -> (Value, Vec<Value>) {
     let get = |key: &str| span.attributes.get(key).map(parsed);
     let instructions = get("gen_ai.system_instructions").map(|parts| json!(part_text(&parts)));
@@ -220,7 +220,7 @@ fn conversation(span: &Span) -> (Value, Vec<Value>) {
     (instructions.unwrap_or_default(), messages)
 }
 
-/// A message in parts, as the semantic conventions have it: one message for what is said, one for each answer of a tool.
+/// Returns a message in parts, as the semantic conventions have it: one message for what is said, one for each answer of a tool.
 fn of_parts(message: &Value) -> Vec<Value> {
     let role = message.get("role").and_then(Value::as_str).unwrap_or("assistant");
     let Some(parts) = message.get("parts").and_then(Value::as_array) else {
@@ -250,7 +250,7 @@ fn part_text(part: &Value) -> String {
     messages::text_of(part)
 }
 
-/// A message that an event holds.
+/// Returns a message that an event holds.
 fn of_event(name: &str, members: &Map<String, Value>) -> Option<Value> {
     let role = match name {
         "gen_ai.system.message" => "system",
@@ -299,7 +299,7 @@ fn flattened(
     messages
 }
 
-/// The span of a tool: its call, and its answer.
+/// Adds the span of a tool: its call, and its answer.
 fn tool(session: &mut Session, span: &Span) {
     let get = |keys: &[&str]| keys.iter().find_map(|key| span.attributes.get(*key)).map(parsed);
     let Some(Value::String(name)) = get(&["gen_ai.tool.name", "tool.name", "traceloop.entity.name"]) else {

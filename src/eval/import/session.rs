@@ -16,7 +16,7 @@ pub(super) struct Label {
 }
 
 impl Label {
-    /// An attack.
+    /// Makes the label of an attack.
     pub(super) fn attack(code: &str, why: &str) -> Self {
         Self {
             deny: Some(true),
@@ -25,7 +25,7 @@ impl Label {
         }
     }
 
-    /// Honest work.
+    /// Makes the label of honest work.
     pub(super) fn honest() -> Self {
         Self {
             deny: Some(false),
@@ -160,7 +160,7 @@ impl Session {
         }
     }
 
-    /// The session as lines of a suite; a long one as several, each with so many steps as a session may have.
+    /// Writes the session as lines of a suite; a long one as several, each with so many steps as a session may have.
     pub(super) fn lines(&self, source: &str) -> Vec<Line> {
         let agent = json!({"id": "agent", "name": "Agent", "instructions": self.instructions, "tools": self.tools});
         let parts = self.steps.chunks(MAX_STEPS).enumerate();
@@ -184,7 +184,7 @@ impl Session {
     }
 }
 
-/// A tool as suites have it, of its name, description and JSON Schema.
+/// Returns a tool as suites have it, of its name, description and JSON Schema.
 pub(super) fn tool(name: &str, description: &str, schema: Option<&Value>) -> Value {
     let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
     let required = schema.and_then(|schema| schema.get("required")?.as_array());
@@ -200,7 +200,7 @@ pub(super) fn tool(name: &str, description: &str, schema: Option<&Value>) -> Val
     json!({"name": name, "description": description, "arguments": arguments.collect::<Vec<_>>()})
 }
 
-/// Text in JSON is what it says; anything else stays a text.
+/// Parses a text that is JSON; any other stays a text.
 pub(super) fn parsed(value: &Value) -> Value {
     match value {
         Value::String(text) => match serde_json::from_str(text) {

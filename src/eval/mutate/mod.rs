@@ -20,7 +20,7 @@ pub(super) const MARK: char = '~';
 const SHOWN: usize = 160;
 
 impl Operators {
-    /// A case and its mutants, as lines of a suite. The case is its own group and theirs, so that both can be compared.
+    /// Writes a case and its mutants as lines of a suite. The case is its own group and theirs, so that both can be compared.
     pub fn lines(&self, case: &Case) -> Vec<String> {
         let mutants: Vec<Value> = self
             .iter()
@@ -132,7 +132,7 @@ fn record(case: &Case, request: Value, operator: Option<&str>, note: String) -> 
     line
 }
 
-/// An earlier request, with a reference to the agent of the step where it is the same.
+/// Returns an earlier request, with a reference to the agent of the step where it is the same.
 fn shortened(earlier: &str, request: &Value) -> Value {
     const AGENT: &str = "/params/context/agent";
     let mut earlier: Value = serde_json::from_str(earlier).unwrap_or_default();

@@ -74,7 +74,7 @@ enum Writing {
 }
 
 impl Operators {
-    /// The operators that are compiled in.
+    /// Returns the operators that are compiled in.
     ///
     /// # Errors
     ///
@@ -111,7 +111,7 @@ impl Operators {
         Ok(found)
     }
 
-    /// Every operator.
+    /// Returns every operator.
     pub fn iter(&self) -> std::slice::Iter<'_, Operator> {
         self.operators.iter()
     }
@@ -136,7 +136,7 @@ impl Operators {
 }
 
 impl Operator {
-    /// The text as this operator writes it.
+    /// Returns the text as this operator writes it.
     pub fn apply(&self, text: &str) -> String {
         self.steps.iter().fold(text.to_owned(), |text, step| step.apply(&text))
     }
@@ -200,7 +200,7 @@ impl Change {
     }
 }
 
-/// Single characters are replaced as they are, phrases as whole words in any case of letters.
+/// Replaces single characters as they are, phrases as whole words in any case of letters.
 fn replaced(text: &str, from: &str, to: &str) -> String {
     if from.chars().count() < 2 {
         return text.replace(from, to);
@@ -214,7 +214,7 @@ fn replaced(text: &str, from: &str, to: &str) -> String {
     )
 }
 
-/// A text as it stands between the quotes of a string of JSON.
+/// Returns a text as it stands between the quotes of a string of JSON.
 fn json_string(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted

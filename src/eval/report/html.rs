@@ -97,7 +97,7 @@ struct Drawn {
 }
 
 impl Report {
-    /// The report as one self-contained HTML page.
+    /// Writes the report as one self-contained HTML page.
     ///
     /// # Errors
     ///
@@ -286,7 +286,7 @@ fn cell(rate: Option<Rate>) -> Cell {
     }
 }
 
-/// The digest by which a content security policy names a text.
+/// Returns the digest by which a content security policy names a text.
 fn digest(text: &str) -> String {
     STANDARD.encode(Sha256::digest(text.as_bytes()))
 }

@@ -7,7 +7,7 @@ use crate::eval::check::Check;
 use crate::eval::{Outcome, shown};
 
 impl Report {
-    /// Every case as a test of the suite of its source; a wrong verdict is a failure, none an error.
+    /// Writes every case as a test of the suite of its source; a wrong verdict is a failure, none an error.
     pub fn junit(&self) -> String {
         let wrong = self
             .outcomes
@@ -81,7 +81,7 @@ fn body(xml: &mut String, outcome: &Outcome) {
     );
 }
 
-/// The checks of a gate as the tests of one suite.
+/// Writes the checks of a gate as the tests of one suite.
 pub fn checks_as_junit(checks: &[Check]) -> String {
     let (tests, failures) = (checks.len(), checks.iter().filter(|check| !check.holds).count());
     let mut xml = head("guardian eval gate", tests, failures, 0);
@@ -110,7 +110,7 @@ fn head(name: &str, tests: usize, failures: usize, errors: usize) -> String {
     )
 }
 
-/// A text as XML can hold it: markup escaped, and characters that XML does not allow spelled out.
+/// Returns a text as XML can hold it: markup escaped, and characters that XML does not allow spelled out.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -10,7 +10,7 @@ use crate::eval::{Named, Outcome, shown};
 const MAX_WRONG: usize = 30;
 
 impl Report {
-    /// The figures and the worst mistakes as Markdown.
+    /// Writes the figures and the worst mistakes as Markdown.
     pub fn markdown(&self) -> String {
         let mut text = format!("# Evaluation of the guardian\n\n**{}**\n\n", self.sentence());
         for warning in self.warnings() {
@@ -131,7 +131,7 @@ fn one(text: &mut String, outcome: &Outcome) {
     }
 }
 
-/// The checks of a gate as Markdown.
+/// Writes the checks of a gate as Markdown.
 pub fn checks_as_markdown(report: &Report, checks: &[Check]) -> String {
     let failed = checks.iter().filter(|check| !check.holds).count();
     let verdict = match failed {
@@ -149,7 +149,7 @@ pub fn checks_as_markdown(report: &Report, checks: &[Check]) -> String {
     text
 }
 
-/// A text in which nothing is markup: on one line, with what Markdown or HTML would read escaped.
+/// Returns a text in which nothing is markup: on one line, with what Markdown or HTML would read escaped.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -106,7 +106,7 @@ impl Times {
 }
 
 impl Report {
-    /// The report of these outcomes.
+    /// Makes the report of these outcomes.
     pub fn new(facts: RunFacts, outcomes: Vec<Outcome>) -> Self {
         let mut tally = Tally::default();
         outcomes.iter().for_each(|outcome| tally.add(outcome));
@@ -187,7 +187,7 @@ impl<O> Report<O> {
         }
     }
 
-    /// The verdict in one or two sentences.
+    /// Returns the verdict in one or two sentences.
     pub fn sentence(&self) -> String {
         let score = &self.scores.overall;
         let part = |verb: &str, rate: Option<statistics::Rate>, what: &str| match rate {
@@ -225,7 +225,7 @@ impl<O> Report<O> {
         warnings
     }
 
-    /// The time within which this share of the cases was decided, in microseconds; `None` where no times are known.
+    /// Returns the time within which this share of the cases was decided, in microseconds; `None` where no times are known.
     pub fn within(&self, share: f64) -> Option<u64> {
         let at = (self.micros.len() as f64 * share) as usize;
         self.micros.get(at.min(self.micros.len().saturating_sub(1))).copied()

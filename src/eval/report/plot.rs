@@ -9,7 +9,7 @@ const SIZE: (u32, u32) = (360, 320);
 const LINE: RGBColor = RGBColor(64, 128, 224);
 const FAINT: RGBColor = RGBColor(144, 144, 144);
 
-/// The ROC curve.
+/// Draws the ROC curve.
 pub(super) fn roc(curve: &Curve) -> Option<String> {
     let area = curve.auroc?;
     let title = format!("ROC, area {area:.3}");
@@ -22,7 +22,7 @@ pub(super) fn roc(curve: &Curve) -> Option<String> {
     )
 }
 
-/// Recall and precision.
+/// Draws recall and precision.
 pub(super) fn precision_recall(curve: &Curve) -> Option<String> {
     let average = curve.average_precision?;
     let title = format!("Precision and recall, average {average:.3}");
@@ -35,7 +35,7 @@ pub(super) fn precision_recall(curve: &Curve) -> Option<String> {
     )
 }
 
-/// Predicted and observed shares of attacks.
+/// Draws predicted and observed shares of attacks.
 pub(super) fn reliability(curve: &Curve) -> Option<String> {
     let error = curve.calibration_error?;
     let title = format!("Reliability, calibration error {error:.3}");
@@ -59,7 +59,7 @@ enum Diagonal {
     Left,
 }
 
-/// `None` where it cannot be drawn, which no report has to end for.
+/// Draws a plot; `None` where it cannot be drawn, which no report has to end for.
 fn draw(title: &str, axes: [&str; 2], points: &[(f64, f64)], style: Style, diagonal: Diagonal) -> Option<String> {
     let mut svg = String::new();
     plot(&mut svg, title, axes, points, style, diagonal).ok()?;

@@ -11,7 +11,7 @@ use crate::model::Source;
 const MAX_PAIRS: usize = 20;
 
 impl<O> Report<O> {
-    /// The figures as text.
+    /// Writes the figures as text.
     pub fn table(&self) -> String {
         let mut text = String::new();
         let widest = self
@@ -245,12 +245,12 @@ fn line(text: &mut String, width: usize, name: &str, score: &Score) {
     );
 }
 
-/// A share in per cent; `-` where there is none.
+/// Returns a share in per cent; `-` where there is none.
 pub(in crate::eval) fn percent(value: Option<f64>) -> String {
     value.map_or_else(|| "-".to_owned(), |value| format!("{:.1} %", value * 100.0))
 }
 
-/// A share in per cent with its 95 % interval.
+/// Returns a share in per cent with its 95 % interval.
 pub(in crate::eval) fn with_interval(rate: Option<Rate>) -> String {
     rate.map_or_else(|| "-".to_owned(), |rate| rate.to_string())
 }
