@@ -33,7 +33,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// The server at this address, unless this process is to decide.
+    /// Returns the server at this address, unless this process is to decide.
     pub(super) fn server<'a>(&self, url: Option<&'a Url>) -> anyhow::Result<Option<&'a Url>> {
         let Some(url) = url.filter(|_| !self.alone) else {
             return Ok(None);
@@ -133,12 +133,12 @@ impl Alone {
     }
 }
 
-/// The folder in which the user's guardian keeps what it remembers.
+/// Returns the folder in which the user's guardian keeps what it remembers.
 pub(super) fn state_folder() -> anyhow::Result<PathBuf> {
     folder("XDG_STATE_HOME", ".local/state")
 }
 
-/// The file of records of commands that decide by themselves, where they keep any.
+/// Returns the file of records of commands that decide by themselves, where they keep any.
 pub(super) fn audit_file() -> anyhow::Result<Option<PathBuf>> {
     Ok(match read_config(None)?.audit {
         Some(audit::Settings::File(file)) => Some(file),
@@ -153,7 +153,7 @@ fn own_audit_file(folder: &Path) -> PathBuf {
     folder.join("audit.jsonl")
 }
 
-/// The configuration. A `guardian.toml` in the current folder is not read: that folder is what the agent works on.
+/// Reads the configuration. A `guardian.toml` in the current folder is not read: that folder is what the agent works on.
 fn read_config(named: Option<&Path>) -> anyhow::Result<Config> {
     let own = folder("XDG_CONFIG_HOME", ".config")?.join(crate::config::DEFAULT_FILE);
     let own = Some(own).filter(|own| own.exists());
@@ -176,7 +176,7 @@ fn load(file: Option<&Path>) -> anyhow::Result<Config> {
     Ok(config)
 }
 
-/// The folder `guardian` in a folder of the user that a variable may move.
+/// Returns the folder `guardian` in a folder of the user that a variable may move.
 fn folder(variable: &str, default: &str) -> anyhow::Result<PathBuf> {
     let moved = std::env::var_os(variable)
         .map(PathBuf::from)
@@ -188,7 +188,7 @@ fn folder(variable: &str, default: &str) -> anyhow::Result<PathBuf> {
     Ok(base.join("guardian"))
 }
 
-/// The user's home.
+/// Returns the user's home.
 pub(super) fn home() -> anyhow::Result<PathBuf> {
     let home = std::env::home_dir().filter(|home| home.is_absolute());
     home.context("the home of the user is not known: set HOME")

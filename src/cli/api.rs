@@ -63,7 +63,7 @@ fn items(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
 }
 
-/// The schema that a reference names.
+/// Returns the schema that a reference names.
 fn name_of(schema: &Value) -> Option<&str> {
     member(schema, "$ref").as_str()?.rsplit('/').next()
 }
@@ -168,7 +168,7 @@ impl<'d> Page<'d> {
         self.rows(schema, "");
     }
 
-    /// A row for each member, and for the members inside, under the names that lead there.
+    /// Adds a row for each member, and for the members inside, under the names that lead there.
     fn rows(&mut self, schema: &Value, before: &str) {
         let required: Vec<&str> = items(member(schema, "required")).filter_map(Value::as_str).collect();
         for (name, entry) in members(member(schema, "properties")) {
@@ -200,7 +200,7 @@ impl<'d> Page<'d> {
     }
 }
 
-/// The type of a member, in words.
+/// Returns the type of a member, in words.
 fn kind(schema: &Value) -> String {
     if let Some(name) = name_of(schema) {
         return format!("[{name}](#{})", name.to_lowercase());

@@ -144,7 +144,7 @@ impl Source {
         Ok(self.open_configured(&[])?.0)
     }
 
-    /// The records, those of `more` among them, and the configuration where it was read.
+    /// Opens the records, those of `more` among them, and returns the configuration where it was read.
     fn open_configured(&self, more: &[String]) -> anyhow::Result<(Records, Option<Config>)> {
         let names: Vec<&String> = self.database.iter().chain(more).collect();
         let config = match names.is_empty() {

@@ -285,7 +285,7 @@ fn advice(code: &str) -> &'static str {
     }
 }
 
-/// The trained scorer, and what organisations make of it.
+/// Checks the trained scorer, and what organisations make of it.
 fn local_judge(config: &Config) -> Check {
     let scorer = match config.local_judge.open() {
         Ok(scorer) => scorer,

@@ -77,7 +77,7 @@ pub(super) async fn run(command: &Command) -> anyhow::Result<Ended> {
     }
 }
 
-/// A report, with the times of its run where they are there.
+/// Reads a report, with the times of its run where they are there.
 fn read_report(file: &Path) -> anyhow::Result<Report> {
     let text = std::fs::read_to_string(file).with_context(|| format!("{}: cannot be read", file.display()))?;
     let mut report: Report = serde_json::from_str(&text)

@@ -67,7 +67,7 @@ impl From<Posture> for OnFailure {
     }
 }
 
-/// A folder that a variable of the environment names.
+/// Returns a folder that a variable of the environment names.
 pub(super) fn variable(name: &str) -> Option<PathBuf> {
     let value = std::env::var_os(name).filter(|value| !value.is_empty());
     value.map(PathBuf::from)

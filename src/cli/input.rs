@@ -16,7 +16,7 @@ pub(super) fn name(file: &Path) -> String {
     }
 }
 
-/// All that is in an input.
+/// Reads all that is in an input.
 pub(super) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     let mut input = Vec::new();
     let done = if is_standard_input(file) {
@@ -32,7 +32,7 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(input)
 }
 
-/// The text in an input.
+/// Reads the text in an input.
 pub(super) fn text(file: &Path) -> anyhow::Result<String> {
     String::from_utf8(read(file)?).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
@@ -43,7 +43,7 @@ pub(super) fn text(file: &Path) -> anyhow::Result<String> {
     })
 }
 
-/// The request, or the requests, in an input.
+/// Reads the request, or the requests, in an input.
 pub(super) fn requests(file: &Path) -> anyhow::Result<Vec<u8>> {
     let input = read(file)?;
     anyhow::ensure!(

@@ -122,7 +122,7 @@ async fn judge(
     })
 }
 
-/// The requests that a document stands for: those of the steps of a message log, in a session of their own; anything else is one itself.
+/// Returns the requests that a document stands for: those of the steps of a message log, in a session of their own; others are one.
 fn steps_of<'d>(document: &'d [u8], limits: &Limits) -> anyhow::Result<Vec<Cow<'d, [u8]>>> {
     let log = Json::parse(document, limits.max_depth, limits.max_nodes);
     // What cannot be read is told as an error of the request.
@@ -152,7 +152,7 @@ struct Labelled<'a> {
     response: Option<IgnoredAny>,
 }
 
-/// The requests in an input: one document; or, where each line is a document of its own, one a line.
+/// Returns the requests in an input: one document; or, where each line is a document of its own, one a line.
 pub(super) fn documents(input: &[u8]) -> anyhow::Result<Vec<&[u8]>> {
     let lines: Vec<&[u8]> = input
         .split(|byte| *byte == b'\n')

@@ -178,7 +178,7 @@ fn entry(hash: &ApiKey, name: &str, scopes: &[String], expires: Option<Timestamp
     entry
 }
 
-/// The organisations of a configuration.
+/// Returns the organisations of a configuration.
 fn organisations(document: &mut DocumentMut) -> anyhow::Result<&mut ArrayOfTables> {
     let item = document
         .entry("organisations")
@@ -238,7 +238,7 @@ fn remove(document: &mut DocumentMut, name: &str, organisation: Option<&str>) ->
     Ok(removed)
 }
 
-/// `90d`, a date or a time.
+/// Reads `90d`, a date or a time.
 fn end(text: &str) -> anyhow::Result<Timestamp> {
     let days = text.strip_suffix('d').and_then(|days| days.parse::<i64>().ok());
     let after = |days: i64| {

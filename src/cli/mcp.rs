@@ -60,7 +60,7 @@ impl Definitions {
     }
 }
 
-/// The file of definitions.
+/// Returns the file of definitions.
 pub(super) fn definitions_file() -> anyhow::Result<PathBuf> {
     Ok(alone::state_folder()?.join("mcp-tools.json"))
 }
@@ -136,7 +136,7 @@ fn diff(pins: &Pins, only: Option<&str>) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// Both definitions, line by line, with everything spelled out that a terminal would obey or hide.
+/// Returns both definitions, line by line, with everything spelled out that a terminal would obey or hide.
 fn difference(title: &str, tool: &PinnedTool) -> String {
     let text = |definition: &serde_json::Value| {
         let pretty = serde_json::to_string_pretty(definition).unwrap_or_default();

@@ -185,7 +185,7 @@ async fn wait(mut child: Child) -> anyhow::Result<ExitStatus> {
     Ok(child.wait()?)
 }
 
-/// The exit code; of a process that a signal ended, as shells tell it.
+/// Returns the exit code; of a process that a signal ended, as shells tell it.
 fn code_of(status: ExitStatus) -> u8 {
     #[cfg(unix)]
     {
@@ -212,7 +212,7 @@ fn read_lines(source: impl Read + Send + 'static) -> mpsc::Receiver<Line> {
     taken
 }
 
-/// The next line; of one that is too long nothing is kept.
+/// Reads the next line; of one that is too long nothing is kept.
 fn next_line(source: &mut impl BufRead) -> std::io::Result<Option<Line>> {
     let (mut line, mut too_long, mut some) = (Vec::new(), false, false);
     loop {
@@ -255,7 +255,7 @@ fn write_lines(mut sink: impl Write + Send + 'static) -> (mpsc::Sender<String>, 
     (lines, writing)
 }
 
-/// The headers for a server that is reached by HTTP.
+/// Returns the headers for a server that is reached by HTTP.
 fn headers(arguments: &Arguments) -> anyhow::Result<HeaderMap> {
     let mut headers = HeaderMap::new();
     let mut put = |name: &str, value: String| {
@@ -281,7 +281,7 @@ fn headers(arguments: &Arguments) -> anyhow::Result<HeaderMap> {
     Ok(headers)
 }
 
-/// The name of a server by its command: of one that a launcher starts, the package.
+/// Returns the name of a server by its command: of one that a launcher starts, the package.
 fn name_of(arguments: &Arguments) -> String {
     const LAUNCHERS: &[&str] = &[
         "npx", "uvx", "bunx", "pnpx", "pipx", "uv", "npm", "node", "deno", "bun", "python", "python3", "docker", "sh",
@@ -303,7 +303,7 @@ fn name_of(arguments: &Arguments) -> String {
     package.map_or(program, |package| stem(package))
 }
 
-/// The process that calls this one: it starts all the servers of a client.
+/// Returns the process that calls this one: it starts all the servers of a client.
 fn calling_process() -> String {
     #[cfg(unix)]
     {

@@ -124,7 +124,7 @@ struct ConfigArgument {
 }
 
 impl ConfigArgument {
-    /// The same configuration, by the name of the file that is read now, where one is.
+    /// Returns the same configuration, by the name of the file that is read now, where one is.
     fn pinned(&self) -> Self {
         Self {
             config: self.config.clone().or_else(crate::config::default_file),
@@ -135,12 +135,12 @@ impl ConfigArgument {
         Ok(crate::config::load(self.config.as_deref())?)
     }
 
-    /// The configuration as a server would use it, but for the keys: those whose variables are not set are left out.
+    /// Loads the configuration as a server would use it, but for the keys: those whose variables are not set are left out.
     fn load_without_keys(&self) -> anyhow::Result<Config> {
         Ok(crate::config::load_with(self.config.as_deref(), Keys::Unneeded)?)
     }
 
-    /// The configuration for a command that asks no endpoint and records nothing: keys may be missing.
+    /// Loads the configuration for a command that asks no endpoint and records nothing: keys may be missing.
     fn load_to_ask_nobody(&self) -> anyhow::Result<Config> {
         Ok(self.load_without_keys()?.alone())
     }
@@ -285,7 +285,7 @@ enum Quiet {
     No,
 }
 
-/// A terminal obeys control characters, and people do not see invisible ones: both are spelled out.
+/// Spells out control characters, which a terminal obeys, and invisible ones, which people do not see.
 fn printable(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -91,7 +91,7 @@ pub(in crate::cli) struct LayerArguments {
 }
 
 impl LayerArguments {
-    /// The layers, and the effective policy.
+    /// Returns the layers, and the effective policy.
     fn of<'p>(&self, policy: &'p Arc<Policy>) -> anyhow::Result<(Selected<'p>, &'p Arc<Policy>)> {
         let named = policy.layers.named(self.team.as_deref(), self.agent.as_deref());
         let (selected, effective) = named.with_context(|| {
@@ -147,7 +147,7 @@ pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     versions::show("policy", &known, hash.as_deref())
 }
 
-/// A built-in profile by its name, else a file.
+/// Returns a built-in profile by its name, else a file.
 fn chosen(file: &Path) -> PolicyChoice {
     match file.to_str().filter(|name| PROFILE_NAMES.contains(name)) {
         Some(name) => PolicyChoice::Profile(name.to_owned()),
@@ -196,7 +196,7 @@ fn explain(choice: &PolicyChoice, layer: &LayerArguments, setting: Option<&str>)
     Ok(Ended::Done)
 }
 
-/// Every policy that can be shown: the configured ones first.
+/// Returns every policy that can be shown: the configured ones first.
 fn known(config: &Config, seen: Option<PathBuf>) -> anyhow::Result<Vec<StoredVersion>> {
     let mut known = Vec::new();
     let mut add = |policy: Policy, whose: String| {

@@ -60,7 +60,7 @@ impl Records {
         Ok(Some(Records::Database(database, name)))
     }
 
-    /// The records that fit, the latest first.
+    /// Returns the records that fit, the latest first.
     pub(super) fn search(&mut self, query: &Query) -> anyhow::Result<Vec<String>> {
         match self {
             Records::Lines(files) => files.search(query).with_context(|| files.name()),
@@ -68,7 +68,7 @@ impl Records {
         }
     }
 
-    /// The line of the one decision whose id begins so.
+    /// Returns the line of the one decision whose id begins so.
     pub(super) fn line_of(&mut self, id: &str) -> anyhow::Result<Option<String>> {
         let query = Query {
             decision_id: Some(id.to_owned()),
@@ -94,7 +94,7 @@ impl Records {
     }
 }
 
-/// The records that a user names: a file, an SQLite database or PostgreSQL.
+/// Returns the records that a user names: a file, an SQLite database or PostgreSQL.
 pub(super) fn named(name: &str, config: Option<&Config>) -> audit::Settings {
     if name.starts_with("postgres://") || name.starts_with("postgresql://") {
         let ca = match config.and_then(|config| config.audit.as_ref()) {
@@ -144,7 +144,7 @@ impl RecordsArgument {
         Ok(records)
     }
 
-    /// The file that the caller names, where it is not there.
+    /// Returns the file that the caller names, where it is not there.
     pub(super) fn missing(&self) -> Option<PathBuf> {
         let name = self.audit.as_deref()?;
         match named(name, None) {
@@ -165,7 +165,7 @@ pub(super) enum Colours {
 }
 
 impl Colours {
-    /// On a terminal, unless the user wants none.
+    /// Shows colours on a terminal, unless the user wants none.
     pub(super) fn of_output() -> Self {
         let says =
             |name: &str, is: fn(&std::ffi::OsStr) -> bool| std::env::var_os(name).is_some_and(|value| is(&value));
@@ -177,7 +177,7 @@ impl Colours {
         }
     }
 
-    /// A text in the colour of a decision.
+    /// Returns a text in the colour of a decision.
     pub(super) fn paint(self, decision: &str, text: &str) -> String {
         let code = match (self, decision) {
             (Colours::None, _) => return text.to_owned(),
@@ -198,7 +198,7 @@ pub(super) fn outcome(record: &KeptRecord) -> (String, &str) {
     }
 }
 
-/// The agent, with its name where it has another.
+/// Returns the agent, with its name where it has another.
 pub(super) fn agent_of(record: &KeptRecord) -> Option<String> {
     let names = [record.agent.as_deref(), record.agent_name.as_deref()];
     match names {
@@ -223,7 +223,7 @@ pub(super) fn counted(record: &KeptRecord, finding: &KeptFinding) -> (bool, bool
     )
 }
 
-/// The findings, those that counted most first.
+/// Returns the findings, those that counted most first.
 pub(super) fn by_weight(record: &KeptRecord) -> Vec<&KeptFinding> {
     let mut findings: Vec<&KeptFinding> = record.findings.iter().collect();
     findings.sort_by_key(|finding| Reverse(counted(record, finding)));

@@ -20,7 +20,7 @@ pub(super) struct Key {
     pub(super) meaning: String,
 }
 
-/// The documentation that a reference file is: `title` and `before` stand before its tables.
+/// Returns the documentation that a reference file is: `title` and `before` stand before its tables.
 ///
 /// A line `#key = value` shows a default or an example, comments before it say what it means, a header begins a section.
 pub(super) fn markdown(title: &str, before: &str, reference: &str) -> String {
@@ -43,7 +43,7 @@ pub(super) fn markdown(title: &str, before: &str, reference: &str) -> String {
     text
 }
 
-/// The sections of a reference file, with what its comments say of each and of its keys.
+/// Returns the sections of a reference file, with what its comments say of each and of its keys.
 pub(super) fn sections(reference: &str) -> Vec<Section> {
     let mut sections = vec![Section::default()];
     let mut said = String::new();
@@ -93,7 +93,7 @@ pub(super) fn sections(reference: &str) -> Vec<Section> {
     sections
 }
 
-/// A text as it may stand in the cell of a table.
+/// Returns a text as it may stand in the cell of a table.
 fn cell(text: &str) -> String {
     text.replace('|', "\\|")
 }

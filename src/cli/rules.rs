@@ -133,7 +133,7 @@ enum Form {
     Json,
 }
 
-/// The policy of a file; without one, that which applies when nothing is configured.
+/// Returns the policy of a file; without one, that which applies when nothing is configured.
 fn policy(file: Option<&Path>) -> anyhow::Result<Policy> {
     Ok(match file {
         Some(file) => app::chosen_policy(&PolicyChoice::File(file.to_owned()))?,
@@ -141,7 +141,7 @@ fn policy(file: Option<&Path>) -> anyhow::Result<Policy> {
     })
 }
 
-/// Every family with its rules: those that look at one step, those over a session, and those that only the policy has.
+/// Returns every family with its rules: those that look at one step, those over a session, and those that only the policy has.
 fn families<'p>(prefilters: &'p Prefilters, policy: &Policy) -> Vec<(&'p str, Vec<Rule>)> {
     let over_sessions = session::rules::catalogue().cloned();
     let conditions = policy.conditions.iter().map(|condition| condition.rule.clone());
@@ -200,7 +200,7 @@ fn as_json(rule: &Rule) -> serde_json::Value {
     })
 }
 
-/// The documentation of every rule, made of the rules themselves.
+/// Returns the documentation of every rule, made of the rules themselves.
 #[cfg(test)]
 fn documentation(prefilters: &Prefilters) -> String {
     documentation_of(&families(prefilters, &Policy::standard().unwrap()), |_| true)
@@ -313,7 +313,7 @@ fn test(prefilters: &Prefilters, policy: &Policy, called: &str, step: &Step) -> 
     Ok(if denied { Ended::Denied } else { Ended::Done })
 }
 
-/// A request with this text in it, decoded as every request is.
+/// Returns a request with this text in it, decoded as every request is.
 fn step(text: &str, place: TextPlace, tool: &str, argument: &str) -> anyhow::Result<std::sync::Arc<Step>> {
     let message = |role: &str| {
         (

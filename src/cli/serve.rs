@@ -140,7 +140,7 @@ async fn finish(events: Option<Arc<Events>>, exports: Option<Exports>) {
     }
 }
 
-/// The guardian, and who sends its events.
+/// Makes the guardian, and returns what sends its events.
 fn guardian_and_events(config: &Config) -> anyhow::Result<(Arc<Guardian>, Option<Arc<Events>>)> {
     let mut guardian = app::serving(config, &audit::Settings::Stderr)?;
     let events = config.events.clone().map(Events::new);
@@ -159,7 +159,7 @@ fn serve_all_own(own: Vec<Own>, config: &Config, server: &Server) -> anyhow::Res
     Ok(own.into_iter().map(serve).collect())
 }
 
-/// A gateway at an address of its own, until the server is stopped.
+/// Serves a gateway at an address of its own, until the server is stopped.
 async fn serve_own(own: Own, scheme: &str, control: Control) {
     tracing::info!(gateway = own.name, "listening on {scheme}://{}", own.address);
     if let Err(error) = control.serve_too(own.listener, own.router).await {
@@ -196,7 +196,7 @@ fn say_open_postures(config: &Config, guardian: &Guardian) {
     }
 }
 
-/// The task that asks the judge about known steps, where that is configured and there is a judge.
+/// Starts the task that asks the judge about known steps, where that is configured and there is a judge.
 fn canaries(config: &Config, guardian: &Arc<Guardian>) -> anyhow::Result<Option<tokio::task::JoinHandle<()>>> {
     let Some(canaries) = app::canaries(config)? else {
         return Ok(None);
@@ -204,7 +204,7 @@ fn canaries(config: &Config, guardian: &Arc<Guardian>) -> anyhow::Result<Option<
     Ok(Some(tokio::spawn(canaries.watch(Arc::clone(guardian)))))
 }
 
-/// A file that may not grow any further counts as one that cannot be written. Without a handler, the system ends the process
+/// Lets a file that may not grow any further count as one that cannot be written. Without a handler, the system ends the process
 /// (SIGXFSZ).
 #[cfg(unix)]
 fn outlive_file_limits() {

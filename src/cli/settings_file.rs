@@ -17,7 +17,7 @@ const MAX_SIZE: u64 = 16 * 1024 * 1024;
 /// The mark with which some editors begin a file.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The text of a file, without a byte order mark; `None` where there is none.
+/// Reads the text of a file, without a byte order mark; `None` where there is none.
 pub(super) fn read(file: &Path) -> anyhow::Result<Option<String>> {
     let text = read_up_to(file, MAX_SIZE)?;
     Ok(text.map(|text| text.strip_prefix(BYTE_ORDER_MARK).map(str::to_owned).unwrap_or(text)))
@@ -30,7 +30,7 @@ pub(super) fn note_file(folder: &str, file: &Path) -> anyhow::Result<PathBuf> {
     Ok(alone::state_folder()?.join(folder).join(format!("{short}.json")))
 }
 
-/// The note of what was changed in a file: it holds the file before and after.
+/// Reads the note of what was changed in a file: it holds the file before and after.
 pub(super) fn read_note<T: DeserializeOwned>(kept: &Path) -> anyhow::Result<Option<T>> {
     let Some(text) = read_up_to(kept, 8 * MAX_SIZE)? else {
         return Ok(None);
@@ -96,7 +96,7 @@ pub(super) fn change(file: &Path, before: Option<&str>, after: Option<&str>, dry
     Ok(())
 }
 
-/// The text with the values of variables, headers and credentials masked, as a difference may be shown on a screen.
+/// Returns the text with the values of variables, headers and credentials masked, as a difference may be shown on a screen.
 fn masked(text: &str) -> anyhow::Result<String> {
     /// The members in which every value may be a secret.
     const BEGINS: &str = r#"(?i)(?:"(?:env|environment|headers|http_headers)"\s*:|\b(?:env|http_headers|headers)\s*=)\s*\{|^\s*\[.*\b(?:env|http_headers|headers)\]"#;
@@ -133,7 +133,7 @@ fn masked(text: &str) -> anyhow::Result<String> {
     Ok(lines.collect())
 }
 
-/// A reader sees the old file or the new one, never a half of it; permissions stay, and a new file belongs to its user alone.
+/// Replaces a file: a reader sees the old one or the new one, never a half of it; permissions stay, and a new file is its user's alone.
 pub(super) fn replace(target: &Path, text: &str) -> std::io::Result<()> {
     let mut name = target.file_name().unwrap_or_default().to_owned();
     name.push(format!(".guardian-{}", std::process::id()));

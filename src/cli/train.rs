@@ -61,7 +61,7 @@ pub(super) struct Arguments {
     config: ConfigArgument,
 }
 
-/// A share of steps that thresholds aim at.
+/// Reads a share of steps that thresholds aim at.
 fn share(text: &str) -> Result<f64, String> {
     let share = text.parse().ok().filter(|share| (0.0001..=0.5).contains(share));
     share.ok_or_else(|| "expected a number from 0.0001 to 0.5".to_owned())
@@ -286,7 +286,7 @@ fn weights(arguments: &Arguments) -> anyhow::Result<BTreeMap<String, f64>> {
     Ok(weights)
 }
 
-/// The words of the cases, beside those that the base knows.
+/// Returns the words of the cases, beside those that the base knows.
 fn vocabulary(cases: &[Case], base: Option<&Model>) -> anyhow::Result<Vocabulary> {
     let limits = wire::Limits {
         max_body_bytes: usize::MAX,

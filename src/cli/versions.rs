@@ -25,7 +25,7 @@ pub(super) fn archive(seen: Option<PathBuf>, config: &Config) -> anyhow::Result<
     }
 }
 
-/// The texts of a sort in it.
+/// Returns the texts of a sort in it.
 pub(super) fn seen_in(archive: &mut Archive, sort: Sort) -> anyhow::Result<Vec<StoredVersion>> {
     let kept = archive.kept(sort).with_context(|| archive.place())?;
     let known = kept.into_iter().map(|kept| StoredVersion {
@@ -49,7 +49,7 @@ pub(super) fn show(what: &str, known: &[StoredVersion], hash: Option<&str>) -> a
     Ok(Ended::Done)
 }
 
-/// The one that has this version, or begins so, or is the built-in profile of this name.
+/// Returns the one that has this version, or begins so, or is the built-in profile of this name.
 pub(super) fn found<'k>(what: &str, known: &'k [StoredVersion], hash: &str) -> anyhow::Result<&'k StoredVersion> {
     let by_name = format!("built-in profile `{hash}`");
     let fits = |known: &&StoredVersion| known.whose == by_name || (hash.len() >= 4 && known.version.starts_with(hash));

@@ -10,7 +10,7 @@ use crate::shared::{Link, LinkState};
 /// The longest time that an engine may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// A check of each engine that is configured.
+/// Checks each engine that is configured.
 pub(super) async fn engines(config: &Config) -> Vec<Check> {
     let mut checks = Vec::new();
     if let Some(settings) = &config.shared {

@@ -168,7 +168,7 @@ impl AskingArguments {
         })
     }
 
-    /// A judge of the configuration, or one as it would be if only a model were configured, that is only to be heard.
+    /// Makes a judge of the configuration, or one as it would be if only a model were configured, that is only to be heard.
     pub(super) fn unasked(&self, config: &Config) -> anyhow::Result<(Bench, Arc<Meter>)> {
         let meter = Arc::new(Meter::counting().listening());
         let judge = Arc::new(Judge::new(self.settings(config))?);
@@ -200,7 +200,7 @@ impl AskingArguments {
     }
 }
 
-/// A judge of which nothing is configured but, perhaps, the model.
+/// Returns the settings of a judge of which nothing is configured but, perhaps, the model.
 fn unconfigured(model: Option<&str>) -> judge::Settings {
     judge::Settings {
         llm: llm::Settings::new(NO_ADDRESS, model.unwrap_or(BATCH_MODEL)).into(),
@@ -225,7 +225,7 @@ impl Asking {
         self.bench_on(guardian, ceiling, |meter| meter)
     }
 
-    /// The same, on a meter made of the usual one.
+    /// Returns the same, on a meter made of the usual one.
     pub(super) fn bench_on(
         &self,
         guardian: &Guardian,
@@ -252,7 +252,7 @@ impl Asking {
         }
     }
 
-    /// The judge that will be asked over the network, where one will be.
+    /// Returns the judge that will be asked over the network, where one will be.
     pub(super) fn asked<'a>(&'a self, guardian: &'a Guardian) -> Option<&'a Arc<Judge>> {
         match self {
             Asking::Live { .. } => guardian.model_judge(),

@@ -30,7 +30,7 @@ pub(super) struct ConditionArguments {
 }
 
 impl ConditionArguments {
-    /// The configuration of the run.
+    /// Loads the configuration of the run.
     pub(super) fn configured(&self) -> anyhow::Result<Config> {
         let config = if self.asking.asks_nobody() {
             self.config.load_to_ask_nobody()?
@@ -64,7 +64,7 @@ impl ConditionArguments {
         Ok((Organisations::Always(organisation.id.clone()), name))
     }
 
-    /// A runner of cases under these conditions.
+    /// Makes a runner of cases under these conditions.
     pub(super) fn runner<'g>(
         &self,
         guardian: &'g Guardian,

@@ -71,7 +71,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     })
 }
 
-/// The case of this id or place.
+/// Returns the case of this id or place.
 fn found(arguments: &Arguments) -> anyhow::Result<Case> {
     let place = arguments
         .case
@@ -139,7 +139,7 @@ fn texts(shown: &Shown) {
     }
 }
 
-/// The words of a content at these bytes.
+/// Returns the words of a content at these bytes.
 fn words(step: &Step, content: Option<crate::model::ContentId>, span: &std::ops::Range<usize>) -> String {
     let text = content.and_then(|id| step.content(id)?.text.get(span.clone()));
     text.map_or_else(String::new, |text| format!(": \"{}\"", printable(text)))

@@ -73,7 +73,7 @@ impl KeepingArguments {
     }
 }
 
-/// The log of a run whose report goes there.
+/// Returns the log of a run whose report goes there.
 fn own_log(report: &Path) -> PathBuf {
     let mut name = report.as_os_str().to_owned();
     name.push(".log");

@@ -98,7 +98,7 @@ fn replace(lines: &mut [String], index: usize, line: String) {
     }
 }
 
-/// The suite is whole at every moment: it is written beside itself, and takes its own place then.
+/// Saves the suite, which is whole at every moment: it is written beside itself, and takes its own place then.
 fn save(file: &Path, lines: &[String]) -> anyhow::Result<()> {
     let beside = file.with_extension("jsonl.new");
     let place = || format!("{}: cannot be written", file.display());
@@ -139,7 +139,7 @@ impl Keys {
         }
     }
 
-    /// The next key; `None` at the end of the input.
+    /// Reads the next key; `None` at the end of the input.
     fn next(&mut self) -> anyhow::Result<Option<char>> {
         match self {
             Self::Terminal(terminal) => Ok(Some(terminal.read_char().context("no key can be read")?)),

@@ -39,7 +39,7 @@ impl Progress {
         self.done
     }
 
-    /// One case more.
+    /// Counts one case more.
     pub(super) fn tick(&mut self, outcome: &Outcome) {
         self.done += 1;
         self.wrong += usize::from(!outcome.right);

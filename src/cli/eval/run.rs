@@ -85,7 +85,7 @@ struct SelectingArguments {
     seed: u64,
 }
 
-/// A share, 0 to 1.
+/// Reads a share, 0 to 1.
 pub(super) fn share(text: &str) -> Result<f64, String> {
     let share: f64 = text.parse().map_err(|_| "expected a number from 0 to 1".to_owned())?;
     (0.0..=1.0)

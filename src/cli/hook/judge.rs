@@ -118,7 +118,7 @@ fn decide(
     Ok(ruling)
 }
 
-/// The guardian of this process.
+/// Makes the guardian of this process.
 fn here(arguments: &Arguments, bytes: usize, until: Instant) -> anyhow::Result<Answerer> {
     let left = until.saturating_duration_since(Instant::now());
     let profile = arguments

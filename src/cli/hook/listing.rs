@@ -32,7 +32,7 @@ pub(super) enum Listed {
 }
 
 impl Listed {
-    /// In the words of a table.
+    /// Returns the words of a table.
     pub(super) fn words(&self) -> String {
         match self {
             Listed::Active => "active".to_owned(),
@@ -103,7 +103,7 @@ impl Asked {
         })
     }
 
-    /// The next line; none where there is no more.
+    /// Reads the next line; `None` where there is no more.
     fn line(&self) -> anyhow::Result<Option<String>> {
         match self
             .lines
@@ -121,7 +121,7 @@ impl Asked {
         Ok(input.flush()?)
     }
 
-    /// The result of a request.
+    /// Returns the result of a request.
     fn call(&mut self, id: u64, method: &str, params: Value) -> anyhow::Result<Value> {
         self.send(&json!({"id": id, "method": method, "params": params}))?;
         while let Some(line) = self.line()? {
@@ -153,7 +153,7 @@ fn printed(command: &[&str], settings: &Path) -> anyhow::Result<Listed> {
     })
 }
 
-/// The hooks of Codex: those of this file that call this program, and whether each is on and trusted.
+/// Returns the hooks of Codex: those of this file that call this program, and whether each is on and trusted.
 fn codex(program: &Program, settings: &Path, trust: Trust) -> anyhow::Result<Listed> {
     let mut asked = Asked::start(&["codex", "app-server"])?;
     let client = json!({"clientInfo": {"name": "guardian", "version": env!("CARGO_PKG_VERSION")}});

@@ -71,7 +71,7 @@ fn note_of(file: &Path) -> anyhow::Result<Option<Note>> {
     Ok(note.filter(|note| note.file == file))
 }
 
-/// The program of a name.
+/// Returns the program of a name.
 pub(super) fn program(name: &str) -> anyhow::Result<&'static Program> {
     Program::named(name).ok_or_else(|| {
         let names: Vec<&str> = Program::ALL.iter().map(|program| program.name).collect();
@@ -160,7 +160,7 @@ pub(super) fn uninstall(arguments: &Uninstall) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// A table of programs; the exit code tells whether hooks of one are there in part only.
+/// Prints a table of programs; the exit code tells whether hooks of one are there in part only.
 pub(super) fn status() -> anyhow::Result<Ended> {
     let mut ended = Ended::Done;
     say!("{:<12} {:<24} {:<24} settings", "program", "hooks", "the program says");
@@ -204,7 +204,7 @@ fn settings_file(program: &Program) -> anyhow::Result<PathBuf> {
     }))
 }
 
-/// The command that the program calls, in words. It names its server, or that it has none: the environment of a project cannot change that.
+/// Returns the command that the program calls, in words. It names its server, or that it has none: a project's environment cannot change that.
 fn command(program: &Program, arguments: &Install) -> anyhow::Result<Vec<String>> {
     let own = std::env::current_exe().context("where this program is")?;
     let own = own.to_str().context("the path of this program is no UTF-8")?;

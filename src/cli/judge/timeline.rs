@@ -58,7 +58,7 @@ impl Timeline {
         }
     }
 
-    /// The number of the next item, as a line begins with it; empty where there is only one.
+    /// Returns the number of the next item, as a line begins with it; empty where there is only one.
     pub(super) fn next(&mut self) -> String {
         self.count += 1;
         match self.length {
@@ -113,7 +113,7 @@ impl Timeline {
     }
 }
 
-/// Method and, of a call, the tool.
+/// Returns the method and, of a call, the tool.
 pub(super) fn what(step: &Step) -> String {
     match &step.tool_call {
         Some(call) => format!("{} {}", step.method, crate::cli::printable(&call.tool)),
@@ -129,7 +129,7 @@ fn session(step: &Step) -> Session {
     )
 }
 
-/// The numbers after the word `step`, each once.
+/// Returns the numbers after the word `step`, each once.
 fn steps_named(explanation: &str) -> Vec<usize> {
     let mut numbers = Vec::new();
     for part in explanation.split("step ").skip(1) {

@@ -87,7 +87,7 @@ fn date(day: i64) -> String {
     time.strftime("%Y-%m-%d").to_string()
 }
 
-/// The share of asked steps by day.
+/// Returns the share of asked steps by day.
 fn curve(points: &[(i64, f64)]) -> anyhow::Result<String> {
     use plotters::prelude::*;
     let mut svg = String::new();

@@ -77,7 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     }
 }
 
-/// The recorded steps as one text, and how they are called.
+/// Reads the recorded steps as one text, and returns how they are called.
 fn steps(arguments: &Arguments, on: &str) -> anyhow::Result<(String, String)> {
     let config = arguments.config.load_without_keys()?;
     let from = match named(on, Some(&config)) {

@@ -94,7 +94,7 @@ fn tell_own(name: &str, built_in: &str, file: &Path, text: &str) -> bool {
     differs
 }
 
-/// A block with the built-in text where it asks for that.
+/// Returns a block with the built-in text where it asks for that.
 fn with_built_in(text: &str, built_in: &str) -> String {
     ["{{ super() }}\n", "{{ super() }}", "{{super()}}"]
         .into_iter()

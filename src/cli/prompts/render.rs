@@ -100,7 +100,7 @@ async fn shown_of(
     guardian.shown_to_judge(admitted, last).await
 }
 
-/// The earlier steps of a trace, and its last one.
+/// Reads the earlier steps of a trace, and its last one.
 fn read_steps(file: &Path, config: &Config) -> anyhow::Result<(Vec<Arc<Step>>, Arc<Step>)> {
     let bytes = input::requests(file)?;
     let mut limits = config.wire;

@@ -43,7 +43,7 @@ pub(super) fn run(organisation: &str, into: &Path) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// Every setting with a `#` before it.
+/// Returns every setting with a `#` before it.
 fn settings_as_comments(policy: &str) -> String {
     policy.lines().fold(String::new(), |mut text, line| {
         let mark = if line.is_empty() || line.starts_with('#') {
@@ -56,7 +56,7 @@ fn settings_as_comments(policy: &str) -> String {
     })
 }
 
-/// The line that extends, and the blocks in a comment.
+/// Returns the line that extends, and the blocks in a comment.
 fn blocks_as_comment(template: &str) -> String {
     match template.split_once("{% block") {
         Some((before, blocks)) => {

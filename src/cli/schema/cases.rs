@@ -146,7 +146,7 @@ pub(super) fn session() -> Vec<(String, Constraint)> {
     said(held.into_iter().chain(words.map(|(path, text)| (path, Words(text)))))
 }
 
-/// A message log of OpenAI or Anthropic, with labels beside messages, calls or blocks.
+/// Returns a message log of OpenAI or Anthropic, with labels beside messages, calls or blocks.
 pub(super) fn log() -> Value {
     let message = json!({"type": "object", "properties": {
         "label": {"description": "What has to become of it: `allow` or `deny` (or `safe`, `unsafe` and such)."},

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::config::Constraint;
 
-/// The names of an enum's values, for [`Constraint::OneOf`] and [`Constraint::Keys`].
+/// Returns the names of an enum's values, for [`Constraint::OneOf`] and [`Constraint::Keys`].
 pub(super) fn names<T: Copy>(all: &[T], as_str: fn(T) -> &'static str) -> Vec<&'static str> {
     all.iter().map(|value| as_str(*value)).collect()
 }
@@ -61,7 +61,7 @@ impl Constraint {
     }
 }
 
-/// The schema of a key in a table, or in each table of a list.
+/// Returns the schema of a key in a table, or in each table of a list.
 pub(super) fn member<'s>(schema: &'s mut Value, name: &str) -> Option<&'s mut Value> {
     let schema = inside(schema.as_object_mut()?)?;
     match name {
@@ -70,7 +70,7 @@ pub(super) fn member<'s>(schema: &'s mut Value, name: &str) -> Option<&'s mut Va
     }
 }
 
-/// The schema of a list's items; of everything else, itself.
+/// Returns the schema of a list's items; of everything else, itself.
 fn inside(schema: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
     if schema.contains_key("items") {
         schema.get_mut("items")?.as_object_mut()

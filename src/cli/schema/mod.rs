@@ -17,17 +17,17 @@ use crate::config::Constraint;
 use constraints::member;
 use shape::Shape;
 
-/// The schema of guardian.toml.
+/// Returns the schema of guardian.toml.
 pub(super) fn config() -> anyhow::Result<Value> {
     schema::<crate::config::ConfigFile>("guardian.toml", crate::config::said(), crate::config::REFERENCE)
 }
 
-/// The schema of a policy.
+/// Returns the schema of a policy.
 pub(super) fn policy() -> anyhow::Result<Value> {
     schema::<crate::policy::PolicyFile>("A policy of aos-guardian", policies::said(), crate::policy::REFERENCE)
 }
 
-/// The schema of a line of a suite: a labelled step, a labelled session, or a message log with labels.
+/// Returns the schema of a line of a suite: a labelled step, a labelled session, or a message log with labels.
 pub(super) fn case() -> anyhow::Result<Value> {
     let mut forms = vec![
         shaped::<crate::eval::CaseFile>("A labelled step", cases::step())?,
@@ -58,7 +58,7 @@ fn schema<T: DeserializeOwned>(title: &str, said: Vec<(String, Constraint)>, wor
 /// Draft 7 is what editors of TOML know.
 const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
 
-/// The shape of a type with what is said of its keys.
+/// Returns the shape of a type with what is said of its keys.
 fn shaped<T: DeserializeOwned>(title: &str, said: Vec<(String, Constraint)>) -> anyhow::Result<Value> {
     let mut schema = Shape::of::<T>()?.schema();
     for (path, said) in said {
@@ -97,7 +97,7 @@ fn add(schema: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// The value that the reference shows.
+/// Returns the value that the reference shows.
 fn example(key: &Key) -> Option<Value> {
     let table: toml::Table = toml::from_str(&format!("value = {}", key.value)).ok()?;
     serde_json::to_value(table.get("value")?).ok()

@@ -33,7 +33,7 @@ fn origins() -> Constraint {
     OneOf(names(Origin::ALL, Origin::as_str))
 }
 
-/// A published reason code, or one of the organisation's own.
+/// Returns the schema of a reason code, a published one or one of the organisation's own.
 fn reason() -> Value {
     let published: Vec<String> = ReasonCode::all().map(|code| code.as_str().to_owned()).collect();
     json!({"type": "string", "anyOf": [{"enum": published}, {"pattern": "^org\\."}]})
@@ -116,7 +116,7 @@ fn tables() -> Vec<(&'static str, Constraint)> {
     ]
 }
 
-/// A layer is a policy without layers, and with those whom it is for.
+/// Returns the rules about layers: a layer is a policy without layers, and with those whom it is for.
 fn layers() -> Vec<(&'static str, Constraint)> {
     let policy = || Schema(json!({"$ref": "#"}));
     vec![

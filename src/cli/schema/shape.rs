@@ -27,7 +27,7 @@ pub(super) enum Shape {
 }
 
 impl Shape {
-    /// The shape of what this type reads.
+    /// Returns the shape of what this type reads.
     ///
     /// # Errors
     ///
@@ -38,7 +38,7 @@ impl Shape {
         Ok(shape)
     }
 
-    /// As a JSON Schema.
+    /// Returns it as a JSON Schema.
     pub(super) fn schema(&self) -> Value {
         match self {
             Self::Any => json!({}),
@@ -114,7 +114,7 @@ impl<'de> Deserializer<'de> for Tracer<'_> {
         visitor.visit_enum(StrDeserializer::new(names.first().unwrap_or(&"")))
     }
 
-    /// A raw value of serde_json asks for a map whose one key is the name of its type.
+    /// Reads a raw value of serde_json, which asks for a map whose one key is the name of its type.
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
         name: &'static str,

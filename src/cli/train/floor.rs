@@ -77,7 +77,7 @@ impl FloorArguments {
     }
 }
 
-/// The verdicts with this model, or with the built-in one.
+/// Decides the cases with this model, or with the built-in one.
 async fn decided(config: &Config, model: Option<&Path>, cases: &[Case]) -> anyhow::Result<Report> {
     let mut config = config.clone();
     config.local_judge.model = model.map(Path::to_owned);
