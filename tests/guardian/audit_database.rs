@@ -348,6 +348,37 @@ fn policies_are_kept_beside_records_and_each_rollback_goes_one_further_back() {
     }
 }
 
+/// The history of a policy, once it has so many lines.
+fn history_of(folder: &Path, filter: &[&str], expected: usize) -> String {
+    let begun = std::time::Instant::now();
+    loop {
+        let (_, lines) = run(folder, &[&["policy", "history"], filter].concat());
+        if lines.lines().count() == expected {
+            return lines;
+        }
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "expected {expected}: {lines}"
+        );
+    }
+}
+
+/// The last record of a change, once it says this of the layer of the bots. The history has a rollback from the command; the record
+/// comes from the server, once it is in force.
+fn change_of_the_bots(folder: &Path, member: &str) -> Value {
+    let begun = std::time::Instant::now();
+    loop {
+        let records = std::fs::read_to_string(folder.join("audit.jsonl")).unwrap_or_default();
+        let last = records.lines().rfind(|line| line.contains("\"kind\":\"change\""));
+        let record: Value = last.map_or(Value::Null, |last| serde_json::from_str(last).unwrap());
+        if record["layers"]["agents.bot*"][member].is_string() {
+            return record;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{record}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn one_layer_goes_back_alone_and_the_audit_says_who_took_it_back() {
     let home = tempfile::tempdir().unwrap();
@@ -365,33 +396,8 @@ fn one_layer_goes_back_alone_and_the_audit_says_who_took_it_back() {
     std::fs::write(&policy, text("a", &deny("one"))).unwrap();
     let program = Program::start(&format!("policy = {policy:?}\n[audit]\nto = \"audit.jsonl\"\n"));
     let folder = program.folder.path();
-    let history = |filter: &[&str], expected: usize| {
-        let begun = std::time::Instant::now();
-        loop {
-            let (_, lines) = run(folder, &[&["policy", "history"], filter].concat());
-            if lines.lines().count() == expected {
-                return lines;
-            }
-            assert!(
-                begun.elapsed() < Duration::from_secs(60),
-                "expected {expected}: {lines}"
-            );
-        }
-    };
-    // The history has a rollback from the command; the record comes from the server, once it is in force.
-    let changed = |member: &str| {
-        let begun = std::time::Instant::now();
-        loop {
-            let records = std::fs::read_to_string(folder.join("audit.jsonl")).unwrap_or_default();
-            let last = records.lines().rfind(|line| line.contains("\"kind\":\"change\""));
-            let record: Value = last.map_or(Value::Null, |last| serde_json::from_str(last).unwrap());
-            if record["layers"]["agents.bot*"][member].is_string() {
-                return record;
-            }
-            assert!(begun.elapsed() < Duration::from_secs(60), "{record}");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    };
+    let history = |filter: &[&str], expected: usize| history_of(folder, filter, expected);
+    let changed = |member: &str| change_of_the_bots(folder, member);
     let team = ["--team", "desk"];
     history(&[], 3);
     std::fs::write(&policy, text("a", &deny("two"))).unwrap();
