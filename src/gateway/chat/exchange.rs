@@ -256,7 +256,7 @@ impl Protocol for Call {
         };
         if !head.status.is_success() {
             route.count("relayed");
-            return whole(self.api.error_of_model(&answer, head.status).write());
+            return whole(self.api.refusal_of_endpoint(&answer, head.status).write());
         }
         let Some(turn) = self.opened.as_ref() else {
             route.count("relayed");

@@ -23,6 +23,9 @@ pub(super) enum ToldSoFar {
 /// Stands in the place of what a model says of its errors.
 const MODEL_FAILED: &str = "[guardian] the model behind the gateway answered with an error; its words are left out";
 
+/// The longest words of an endpoint's error that go on, in bytes.
+const MAX_ERROR_WORDS: usize = 512;
+
 /// Stands in an answer for a call that was taken out, until words do. No interface has such a value there.
 const STOPPED: Json = Json::Bool(false);
 
@@ -67,7 +70,19 @@ impl Api {
         self.error_body(message, None, StatusCode::BAD_GATEWAY)
     }
 
-    /// An error of the model: what it is, without the words that came with it, which nobody judged.
+    /// Returns the error that an endpoint answers in place of an answer. Programs act on its words (a prompt that is too long), so they go on if
+    /// they are short: they are the endpoint's, which the operator chose, and no model's.
+    pub(super) fn refusal_of_endpoint(self, told: &Json, status: StatusCode) -> Json {
+        let mut body = self.error_of_model(told, status);
+        let own = told.get("error").filter(|error| error.is_object()).unwrap_or(told);
+        let words = own.str_of("message").filter(|words| words.len() <= MAX_ERROR_WORDS);
+        if let (Some(words), Some(error)) = (words, body.get_mut("error")) {
+            error.set("message", words);
+        }
+        body
+    }
+
+    /// Returns an error of the model: its kind, without the words that came with it and that no judge saw.
     pub(super) fn error_of_model(self, told: &Json, status: StatusCode) -> Json {
         const IDENTIFIERS: [&str; 3] = ["type", "code", "param"];
         let mut body = self.error_body(MODEL_FAILED, None, status);
@@ -77,6 +92,7 @@ impl Api {
                 match own.get(name) {
                     Some(Json::Text(text)) if is_identifier(text) => error.set(name, text.as_str()),
                     Some(Json::Number(digits)) if digits.len() <= 10 => error.set(name, Json::Number(digits.clone())),
+                    Some(Json::Null) => error.set(name, Json::Null),
                     Some(_) | None => {}
                 }
             }
