@@ -59,7 +59,7 @@ pub use may_allow::MayAllow;
 pub use measure::{FEW, Measures, Settled, auroc, interval, interval_of, probabilities};
 pub use model::{Head, Header, Model, ModelError};
 pub use read_whole::Unread;
-pub use score::{Attribution, GroundKind, PassageEvidence, Score, Scored};
+pub use score::{PassageEvidence, Score, ScoreTerm, Scored, TermKind};
 pub use shape::shape;
 pub use slots::Slots;
 pub use step_context::{AsWritten, Deobfuscate, Listener};

@@ -19,7 +19,7 @@ const MAX_PASSAGES: usize = 3;
 /// Words that are told of a passage.
 const MAX_WORDS: usize = 4;
 /// Findings and relations that are told of a step.
-const MAX_GROUNDS: usize = 5;
+const MAX_TERMS: usize = 5;
 
 /// The least weight at which a window of names of members, ids and short texts together speaks for harm.
 const GRAVE_AROUND: f32 = 1.5;
@@ -55,7 +55,7 @@ pub struct Score {
     /// The passages that speak most for harm, the gravest first.
     pub passages: Vec<PassageEvidence>,
     /// Findings and relations to the session that moved the score most, each with the amount; below zero: towards harmless.
-    pub grounds: Vec<Attribution>,
+    pub terms: Vec<ScoreTerm>,
 }
 
 /// A passage that speaks for harm.
@@ -73,16 +73,16 @@ pub struct PassageEvidence {
 
 /// A finding, or a relation of the step to its session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Attribution {
+pub struct ScoreTerm {
     /// Its kind.
-    pub what: GroundKind,
+    pub what: TermKind,
     /// The weight that it adds to the score.
     pub weight: f32,
 }
 
-/// The kind of a ground.
+/// The kind of a term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroundKind {
+pub enum TermKind {
     /// A finding, by its place among those of the step.
     Finding(usize),
     /// A figure about the step and its session, in words.
@@ -152,7 +152,7 @@ impl Model {
             probability,
             unread,
             passages: told,
-            grounds: self.grounds(&features),
+            terms: self.terms(&features),
         }
     }
 
@@ -273,9 +273,9 @@ impl Model {
         self.header.step_share * shares::in_step(features.step.len() + features.harm_only.len())
     }
 
-    fn grounds(&self, features: &Features) -> Vec<Attribution> {
+    fn terms(&self, features: &Features) -> Vec<ScoreTerm> {
         let share = self.step_share(features);
-        let mut grounds: Vec<Attribution> = Vec::new();
+        let mut terms: Vec<ScoreTerm> = Vec::new();
         let harm_only = features
             .harm_only
             .iter()
@@ -283,23 +283,23 @@ impl Model {
         let step = features.step.iter().map(|named| (named, self.weight(named.id)));
         for (named, weight) in step.chain(harm_only) {
             let what = match named.name {
-                Name::Finding(at) => GroundKind::Finding(at),
+                Name::Finding(at) => TermKind::Finding(at),
                 Name::Figure(at) => match FIGURES.get(at) {
-                    Some(figure) => GroundKind::Relation(figure),
+                    Some(figure) => TermKind::Relation(figure),
                     None => continue,
                 },
                 Name::Shape => continue,
             };
             let weight = weight * share;
-            match grounds.iter_mut().find(|ground| ground.what == what) {
-                Some(ground) => ground.weight += weight,
-                None => grounds.push(Attribution { what, weight }),
+            match terms.iter_mut().find(|term| term.what == what) {
+                Some(term) => term.weight += weight,
+                None => terms.push(ScoreTerm { what, weight }),
             }
         }
-        grounds.retain(|ground| ground.weight.abs() > 0.05);
-        grounds.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
-        grounds.truncate(MAX_GROUNDS);
-        grounds
+        terms.retain(|term| term.weight.abs() > 0.05);
+        terms.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
+        terms.truncate(MAX_TERMS);
+        terms
     }
 }
 

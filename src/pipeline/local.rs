@@ -8,7 +8,7 @@ use super::examiner::Examiner;
 use super::local_opinion::{HINT, LocalOpinion};
 use super::screen::Screened;
 use crate::local::{
-    GroundKind, MayAllow, Mode, Score, Scored, ScorerDecision, StepRole, TrainingFeatures, Unread, Vocabulary,
+    MayAllow, Mode, Score, Scored, ScorerDecision, StepRole, TermKind, TrainingFeatures, Unread, Vocabulary,
 };
 use crate::model::{
     Attribution, Confidence, Finding, Opinion, OpinionUse, ReasonCode, Severity, Step, Treatment, View,
@@ -194,10 +194,10 @@ fn opinion(
         words: told.words.clone(),
         weight: f64::from(told.weight),
     });
-    let grounds = score.grounds.iter().filter_map(|ground| {
-        let weight = f64::from(ground.weight);
-        Some(match ground.what {
-            GroundKind::Finding(at) => {
+    let terms = score.terms.iter().filter_map(|term| {
+        let weight = f64::from(term.weight);
+        Some(match term.what {
+            TermKind::Finding(at) => {
                 let finding = findings.get(at)?;
                 Attribution {
                     what: finding.rule.clone(),
@@ -208,7 +208,7 @@ fn opinion(
                     weight,
                 }
             }
-            GroundKind::Relation(what) => Attribution {
+            TermKind::Relation(what) => Attribution {
                 what: what.to_owned(),
                 content: None,
                 pointer: Default::default(),
@@ -218,7 +218,7 @@ fn opinion(
             },
         })
     });
-    let mut evidence: Vec<Attribution> = passages.chain(grounds).collect();
+    let mut evidence: Vec<Attribution> = passages.chain(terms).collect();
     evidence.sort_by(|a, b| b.weight.abs().total_cmp(&a.weight.abs()));
     Opinion {
         probability: score.probability,

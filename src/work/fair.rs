@@ -179,11 +179,6 @@ impl Places {
         self.state().taken >= self.0.count
     }
 
-    /// Whether more than one is taken.
-    pub(super) fn are_shared(&self) -> bool {
-        self.state().taken > 1
-    }
-
     /// Gives what is free to those that wait.
     fn serve(&self) {
         while let Some((granted, place)) = self.next() {

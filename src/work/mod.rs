@@ -151,13 +151,7 @@ impl Pool {
     /// When as many wait as may wait, of all or of this organisation, or the deadline passes first.
     pub async fn enter(&self, organisation: &OrganisationId, size: Size, deadline: Instant) -> Result<Slot, Busy> {
         let _queued = self.queue.try_take(organisation).ok_or(Busy::Full)?;
-        let slot = self.slot(organisation, size, deadline).await?;
-        if self.every.are_shared() {
-            // Jobs of tiny steps do not wait for anything: without this, a flood of them would queue before the threads that serve
-            // connections, where nobody is asked whose turn it is.
-            tokio::task::yield_now().await;
-        }
-        Ok(slot)
+        self.slot(organisation, size, deadline).await
     }
 
     /// Waits for a slot for a step that was let in before.
