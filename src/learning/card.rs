@@ -5,7 +5,7 @@ use super::learn::MIN_SESSIONS_OF_SHAPE;
 use super::learned::Header;
 use crate::local::StepRole;
 
-/// The card, as Markdown.
+/// Writes the card, as Markdown.
 pub fn card(header: &Header, version: &str) -> String {
     let Figures {
         steps,

@@ -21,9 +21,9 @@ use crate::telemetry::names;
 
 /// Messages that may wait for the collector.
 const WAITING: usize = 4_096;
-/// How often counts and evidence are written, and states of other processes looked for.
+/// The interval at which counts and evidence are written, and states that other processes wrote are looked for.
 const TICK: Duration = Duration::from_secs(2);
-/// How often what is too old is erased.
+/// The interval at which steps and counts that are too old are erased.
 const RETAIN: Duration = Duration::from_secs(3_600);
 /// Tools of an organisation that are counted by name.
 const MAX_TOOLS: usize = 200;
@@ -66,16 +66,16 @@ struct Collector {
     learning: Option<std::thread::JoinHandle<()>>,
 }
 
-/// An organisation of which something is kept.
+/// The open store of an organisation, with its models and what is not written yet.
 struct Open {
     store: Store,
     state: State,
-    /// When the file of the state was changed, as far as is known.
+    /// The time at which the file of the state was changed, as far as is known.
     changed: Option<SystemTime>,
     live: Arc<Live>,
     shadow: Option<Learned>,
     counts: HashMap<String, Count>,
-    /// Tools that are counted by name; of more, the others are counted together.
+    /// Tools that are counted by name; all others are counted together.
     tools: HashSet<String>,
     tested: bool,
 }
@@ -87,7 +87,7 @@ impl Collector {
             match inbox.recv_timeout(TICK.saturating_sub(ticked.elapsed())) {
                 Ok(Message::Flush(done)) => {
                     self.tick();
-                    // Who asked may have stopped waiting.
+                    // The caller may have stopped waiting.
                     let _ = done.try_send(());
                 }
                 Ok(message) => {
@@ -162,7 +162,6 @@ impl Collector {
             .ok_or_else(|| std::io::Error::other("the store is gone").into())
     }
 
-    /// Reads the state of an organisation again where it has changed, and the models that it names.
     /// Leaves an organisation to the built-in model, until its state can be written or read again.
     fn suspend(&mut self, organisation: &OrganisationId) {
         if let Some(open) = self.open.get_mut(organisation) {
@@ -176,6 +175,7 @@ impl Collector {
         }
     }
 
+    /// Reads the state of an organisation again where it has changed, and the models that it names.
     fn refresh(&mut self, organisation: &OrganisationId) {
         let folder = self.shared.settings.folder(organisation);
         let Some(open) = self.open.get_mut(organisation) else {
@@ -225,7 +225,7 @@ impl Collector {
         }
     }
 
-    /// Changes which models an organisation uses, on disk and then here.
+    /// Changes the models that an organisation uses, on disk and then here.
     fn change(&mut self, organisation: &OrganisationId, change: Change) {
         let folder = self.shared.settings.folder(organisation);
         let Some(open) = self.open.get_mut(organisation) else {
@@ -242,7 +242,7 @@ impl Collector {
             Ok(_) => tracing::warn!(%organisation, model = version, "learned model {what}: {why}"),
             Err(error) => {
                 tracing::error!(%organisation, %error, "the state of learned models cannot be written");
-                // What is not written down does not decide until it is.
+                // A model decides only once the file of the state names it.
                 self.suspend(organisation);
                 return;
             }
@@ -292,7 +292,7 @@ impl Collector {
 }
 
 impl Open {
-    /// Tests the models by what the judge said. What follows for them.
+    /// Tests the models by a verdict of the judge. Returns the change that follows, where one does.
     fn test(&mut self, verdict: &Verdicted, base: &Model) -> Option<Change> {
         if let (Some(standing), Some(learned)) = (&mut self.state.live, &self.live.learned) {
             self.tested = true;
@@ -330,7 +330,8 @@ impl Open {
         if std::mem::take(&mut self.tested) {
             let (live, shadow) = (self.state.live.clone(), self.state.shadow.clone());
             State::change(folder, |state| state.keep_evidence(live, shadow))?;
-            // What this process wrote it need not read again; what another one changed meanwhile it reads by the versions.
+            // This process does not read again what it wrote. Where another one put other models in use meanwhile, `changed` stays as it is,
+            // and the next refresh reads them.
             let written = State::read(folder)?;
             let same = |a: &Option<Standing>, b: &Option<Standing>| {
                 a.as_ref().map(|a| &a.version) == b.as_ref().map(|b| &b.version)
@@ -359,7 +360,7 @@ impl State {
     }
 }
 
-/// What becomes of a model.
+/// A change of the model that an organisation uses: its version, and the reason.
 enum Change {
     Promote(String, String),
     Demote(String, String),
@@ -413,7 +414,7 @@ fn load(folder: &Path, version: &str, organisation: &OrganisationId, base: &Mode
     Learned::parse(&bytes, organisation.as_str(), base).map_err(|error| error.to_string())
 }
 
-/// Why a model that is being compared with the judge stays in shadow: a new one would begin that anew.
+/// Returns the reason why a model that is compared with the judge stays in shadow: a new one would begin the comparison anew.
 fn still_in_shadow(state: &State) -> Option<String> {
     let shadow = state.shadow.as_ref().filter(|shadow| shadow.judged < MAX_IN_SHADOW)?;
     Some(format!(
@@ -422,7 +423,7 @@ fn still_in_shadow(state: &State) -> Option<String> {
     ))
 }
 
-/// Learns from what is kept of an organisation. A model goes into shadow; what is not taken is noted with its reasons.
+/// Learns from the kept steps of an organisation. A model goes into shadow; where none is taken, the reasons are noted.
 ///
 /// # Errors
 ///

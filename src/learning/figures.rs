@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What a model was measured by. Shares are of steps whose sessions the scoring model had not seen.
+/// The figures of a learned model. Shares are of steps whose sessions the scoring model had not seen.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Figures {
@@ -28,7 +28,7 @@ pub struct Figures {
     pub floor_allowed: usize,
     /// The highest probability of harm up to which a step of any part is allowed.
     pub allow_below: f64,
-    /// From which on it is suspected; over 1: never.
+    /// The probability from which on a step is suspected; over 1: never.
     pub deny_above: f64,
     /// Shapes that it may settle.
     pub shapes: usize,

@@ -13,11 +13,11 @@ const BUILT_IN: &[u8] = include_bytes!("default.floor");
 pub struct FloorStep {
     /// The suite that it comes from.
     pub suite: String,
-    /// What must not be torn apart.
+    /// The group that is held back together, so that no model is measured on steps like those that it has seen.
     pub group: String,
-    /// Whether it must not pass.
+    /// True if it must not pass.
     pub harmful: bool,
-    /// What the scorer sees of it.
+    /// The step as the scorer sees it.
     pub slots: Slots,
 }
 
@@ -31,7 +31,7 @@ pub struct Floor {
 }
 
 impl Floor {
-    /// The floor that is compiled in, where it is one of this model; otherwise one without steps.
+    /// Returns the floor that is compiled in, where it was made for this model; otherwise one without steps.
     pub fn built_in(base: &Model) -> Self {
         let floor = Self::parse(BUILT_IN).unwrap_or_default();
         match floor.base == base.version() {
@@ -40,7 +40,7 @@ impl Floor {
         }
     }
 
-    /// The file's bytes.
+    /// Returns the bytes of a file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();
         put(self.base.as_bytes(), &mut bytes);
@@ -54,7 +54,7 @@ impl Floor {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) made. `None` where it is something else.
+    /// Reads what [`to_bytes`](Self::to_bytes) made; `None` where it is something else.
     pub fn parse(bytes: &[u8]) -> Option<Self> {
         let mut rest = bytes.strip_prefix(MAGIC)?;
         let base = text(&mut rest)?;

@@ -26,11 +26,11 @@ pub(super) const MIN_SESSIONS: usize = 12;
 /// Sessions in which a shape or a word has to be seen in steps that the judge allowed, before it is known.
 pub const MIN_SESSIONS_OF_SHAPE: usize = 3;
 
-/// Sessions are held back in so many parts.
+/// Parts in which sessions are held back.
 const FOLDS: usize = 4;
-/// The share of attacks that may be allowed.
+/// The share of the floor's attacks that may be allowed, and of all denied steps that may lie under the thresholds.
 const LET_THROUGH: f64 = 0.01;
-/// The share of honest steps that may be denied.
+/// The share of honest steps that may be suspected, over all.
 const DENIED: f64 = 0.005;
 /// The share of honest steps of a suite that may be suspected.
 const SUSPECTED: f64 = 0.02;
@@ -40,24 +40,24 @@ const MAX_JUDGE_ERROR: f64 = 0.04;
 const MAX_ALLOW_BELOW: f64 = 0.5;
 /// The share of the kept steps that a model has to settle, or it is not worth its risk.
 const MIN_GAIN: f64 = 0.1;
-/// How often a person's label counts.
+/// The weight of a step that a person labelled; a step that only the judge decided weighs 1.
 const PERSON: f64 = 5.0;
 /// The largest share of all weight that one session, one tool, one day and one caller have, as long as there are enough of them.
 const SHARES: [f64; 4] = [0.05, 0.4, 0.5, 0.6];
-/// Steps of which one is taken for wrong before a judge's error is measured.
+/// Steps, one of them wrongly denied, that are added to those by which a judge's error is measured.
 const FEW: usize = 50;
 const SEED: u64 = 1;
 
 /// A kept step with its verdict.
 #[derive(Clone, Debug)]
 pub struct Kept {
-    /// What the scorer sees of it.
+    /// The step as the scorer sees it.
     pub slots: Slots,
-    /// Whether it must not pass.
+    /// True if it must not pass.
     pub harmful: bool,
-    /// Whether a person said so.
+    /// True if a person said so.
     pub by_person: bool,
-    /// Session, tool, day and caller, as text: what weighs at most a bounded share.
+    /// Session, tool, day and caller, as text: each weighs at most a bounded share.
     pub groups: [String; 4],
     /// Its shape.
     pub shape: u64,
@@ -65,25 +65,25 @@ pub struct Kept {
     pub unknown: Vec<u32>,
 }
 
-/// What came of learning.
+/// The result of learning.
 #[derive(Debug)]
 pub enum Outcome {
     /// A model: the bytes of its file, and its figures.
     Learned(Vec<u8>, Figures),
-    /// No model, and why.
+    /// No model: the figures so far, and the reasons.
     NotTaken(Figures, Vec<String>),
 }
 
-/// What an organisation's model has to be made of.
+/// The terms of learning for one organisation.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a> {
     /// The organisation.
     pub organisation: &'a str,
-    /// Days on which a shape has to be seen before it is known.
+    /// Days over which kept steps have to be spread, and on which a shape or a word has to be seen before it is known.
     pub min_days: usize,
 }
 
-/// What there is to learn from, and why that is too little.
+/// Counts what there is to learn from, and lists the reasons why that is too little.
 fn counted(base: &Model, floor: &Floor, kept: &[Kept], terms: Terms<'_>) -> (Figures, Vec<String>) {
     let distinct = |at: usize| {
         kept.iter()
@@ -178,7 +178,8 @@ pub fn learn(base: &Model, floor: &Floor, kept: &[Kept], terms: Terms<'_>) -> Ou
     }
 }
 
-/// Holds the finished model to each suite of the floor: it may suspect no more honest steps than chance explains.
+/// Holds the finished model to each suite of the floor: beyond those that the base suspects, it may suspect a share of [`SUSPECTED`] of its
+/// honest steps.
 fn hold(base: &Model, floor: &Floor, model: &Learned, why: &mut Vec<String>) {
     let mut suites = BTreeMap::<&str, (usize, usize)>::new();
     for step in floor.steps.iter().filter(|step| !step.harmful) {
@@ -198,7 +199,7 @@ fn hold(base: &Model, floor: &Floor, model: &Learned, why: &mut Vec<String>) {
     }
 }
 
-/// Whether so many of a suite are more than this share. One step of a small suite is no more than chance.
+/// Returns `true` if so many of a suite are more than this share. One step of a small suite may be chance.
 fn is_too_many(some: usize, all: usize, share: f64) -> bool {
     some > 1 && some as f64 > share * all as f64
 }
@@ -241,7 +242,7 @@ fn fold_of(kept: &Kept) -> usize {
     fold(kept.groups.first().map_or("", String::as_str))
 }
 
-/// What is learned from: kept steps and the floor, which count the same, each with as much weight for harm as against it.
+/// Returns what is learned from: kept steps and the floor, which count the same, each with as much weight for harm as against it.
 fn lessons<'a>(floor: &'a Floor, kept: &'a [Kept], weights: &[f32], without: Option<usize>) -> Vec<Lesson<'a>> {
     let own = kept
         .iter()
@@ -271,8 +272,8 @@ fn lessons<'a>(floor: &'a Floor, kept: &'a [Kept], weights: &[f32], without: Opt
     all
 }
 
-/// Scales weights so that they add up to `total`, half of it for harm. The few denials of an organisation, some of them wrong, are not
-/// blown up by more than four.
+/// Scales weights so that they add up to `total`, half of it for harm. None is scaled up by more than four: an organisation has few denials,
+/// and some of them are wrong.
 fn balance(lessons: &mut [Lesson<'_>], total: f32) {
     const MAX_SCALE: f32 = 4.0;
     for harmful in [true, false] {
@@ -289,7 +290,7 @@ fn balance(lessons: &mut [Lesson<'_>], total: f32) {
     }
 }
 
-/// What each kept step counts: no session, tool, day or caller more than its share.
+/// Returns the weight of each kept step: no session, tool, day or caller has more than its share.
 fn weights(kept: &[Kept]) -> Vec<f32> {
     let mut weights: Vec<f64> = kept
         .iter()
@@ -312,7 +313,7 @@ fn weights(kept: &[Kept]) -> Vec<f32> {
     weights.into_iter().map(|weight| weight as f32).collect()
 }
 
-/// What was seen in allowed steps of several sessions, on several days.
+/// Returns what was seen in allowed steps of several sessions, on several days.
 fn known<T: Copy + Ord>(kept: &[Kept], min_days: usize, of: impl Fn(&Kept) -> &[T]) -> BTreeSet<T> {
     let mut seen = BTreeMap::<T, (BTreeSet<&str>, BTreeSet<&str>)>::new();
     for kept in kept.iter().filter(|kept| !kept.harmful) {
@@ -327,19 +328,19 @@ fn known<T: Copy + Ord>(kept: &[Kept], min_days: usize, of: impl Fn(&Kept) -> &[
     seen.into_keys().collect()
 }
 
-/// Up to which probability a step of each part is settled.
+/// The probability up to which a step of each part is settled.
 type Bars = [f64; StepRole::ALL.len()];
 
 fn role(slots: &Slots) -> StepRole {
     StepRole::ALL.get(slots.part).copied().unwrap_or(StepRole::Reads)
 }
 
-/// Whether a learned model may settle such a step at all.
+/// Returns `true` if a learned model may settle such a step at all: the base does not suspect it, and its words may be allowed.
 fn is_unsure(base: &Model, slots: &Slots) -> bool {
     slots.may_allow == MayAllow::Yes && slots.probability(base) < base.head(role(slots)).deny_above
 }
 
-/// An attack of the floor that the base does not allow already: that is not for a learned model to answer for.
+/// An attack of the floor that a learned model answers for: it may settle it, and the base does not allow it already.
 struct FloorAttack<'f> {
     suite: &'f str,
     part: usize,
@@ -367,7 +368,7 @@ fn lower(bars: &mut Bars, share: f64) {
     bars.iter_mut().for_each(|bar| *bar *= share);
 }
 
-/// What part of its bar a probability reaches.
+/// Returns the part of its bar that a probability reaches.
 fn share_of(bars: &Bars, part: usize, probability: f64) -> f64 {
     match bars.get(part) {
         Some(bar) if *bar > 0.0 => probability / bar,
@@ -375,7 +376,8 @@ fn share_of(bars: &Bars, part: usize, probability: f64) -> f64 {
     }
 }
 
-/// The bars under which the floor's attacks stay within the bound. Those that may lie under them go where they let most steps be settled.
+/// Returns the bars under which the floor's attacks stay within the bound. The few attacks that may lie under a bar are given to the parts
+/// where they let most steps be settled.
 fn bars_of_floor(base: &Model, floor: &Floor, held: &Held, candidates: &Candidates<'_>) -> Bars {
     let mut lists: [Vec<f64>; StepRole::ALL.len()] = Default::default();
     for attack in of_floor(base, floor, &held.floor) {
@@ -415,7 +417,7 @@ fn bars_of_floor(base: &Model, floor: &Floor, held: &Held, candidates: &Candidat
     std::array::from_fn(|part| bar(part, under.get(part).copied().unwrap_or_default()))
 }
 
-/// The share of these bars under which the finished model allows no more attacks of any suite than it may.
+/// Returns the share of these bars under which the finished model allows no more attacks of any suite than it may.
 fn share_that_suites_hold(base: &Model, floor: &Floor, finished: &Model, bars: &Bars) -> f64 {
     let mut sizes = BTreeMap::<&str, usize>::new();
     for step in floor.steps.iter().filter(|step| step.harmful) {
@@ -457,7 +459,7 @@ impl<'k> Candidates<'k> {
         }
     }
 
-    /// How many of a part lie under a bar.
+    /// Counts the steps of a part under a bar.
     fn under(&self, part: usize, bar: f64) -> usize {
         let own = self
             .steps
@@ -466,7 +468,7 @@ impl<'k> Candidates<'k> {
         own.count()
     }
 
-    /// The largest share of these bars under which the judge denied no more than its own error explains.
+    /// Returns the largest share of these bars under which the judge denied no more than its own error explains.
     fn share_within(&self, bars: &Bars, figures: &mut Figures) -> f64 {
         let mut own: Vec<(f64, &Kept)> = self
             .steps
@@ -476,7 +478,7 @@ impl<'k> Candidates<'k> {
         own.sort_by(|a, b| a.0.total_cmp(&b.0));
         let lowest = own.len() / 2;
         let wrong = own.iter().take(lowest).filter(|(_, kept)| kept.harmful).count();
-        // As if it had been wrong in one of so many steps before: few steps say little.
+        // As if it had been wrong in one of `FEW` steps before: a few steps say little.
         figures.judge_error = ((wrong + 1) as f64 / (lowest + FEW) as f64).min(MAX_JUDGE_ERROR);
         let spare = LET_THROUGH * figures.denied as f64;
         let (mut denied, mut within) = (0.0, 0.0);
@@ -493,7 +495,7 @@ impl<'k> Candidates<'k> {
         within
     }
 
-    /// Counts what lies under these bars.
+    /// Counts the steps under these bars.
     fn count_within(&self, bars: &Bars, figures: &mut Figures) {
         let settled = self.steps.iter();
         let settled = settled.filter(|(p, kept)| share_of(bars, kept.slots.part, *p) <= 1.0);
@@ -503,7 +505,7 @@ impl<'k> Candidates<'k> {
     }
 }
 
-/// The probability from which on so few honest steps lie that the upper limit of their share holds the bound; over 1 where there are
+/// Returns the probability above which so few honest steps lie that the upper limit of their share holds the bound; over 1 where there are
 /// too few honest steps to tell.
 fn deny_above(floor: &Floor, kept: &[Kept], held: &Held) -> f64 {
     const MIN: f64 = 0.5;
@@ -523,7 +525,7 @@ fn deny_above(floor: &Floor, kept: &[Kept], held: &Held) -> f64 {
         .map_or(NEVER, |p| (p + 1e-6).max(MIN))
 }
 
-/// The base's curves with these thresholds; of parts about which the base knows nothing, nothing is settled.
+/// Returns the base's curves with these thresholds; of parts about which the base knows nothing, nothing is settled.
 fn heads(base: &Model, bars: Bars, deny_above: f64) -> Vec<Head> {
     let heads = base.header().heads.iter().zip(bars);
     let heads = heads.map(|(head, allow_below)| match head.deny_above > 1.0 {

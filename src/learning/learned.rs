@@ -17,7 +17,7 @@ pub(super) const MAX_WORDS: usize = 16_384;
 /// Unknown words in a step that is allowed all the same, as in the reading of the scorer.
 const UNKNOWN: usize = 3;
 
-/// What a learned model says of itself.
+/// The header of a learned model's file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
@@ -27,7 +27,7 @@ pub struct Header {
     pub base: String,
     /// The organisation that it was learned from; it serves no other.
     pub organisation: String,
-    /// When, as text.
+    /// The time at which it was made, as text.
     pub made: String,
     /// One head for each part of a step, with the thresholds of this organisation.
     pub heads: Vec<Head>,
@@ -35,26 +35,26 @@ pub struct Header {
     pub shapes: Vec<u64>,
     /// Hashes of words that it knows besides.
     pub words: Vec<u32>,
-    /// What it was measured by.
+    /// The figures that it was measured by.
     pub figures: Figures,
 }
 
 /// A learned model, ready to score.
 #[derive(Clone, Debug)]
 pub struct Learned {
-    /// What it says of itself.
+    /// The header of its file.
     pub header: Header,
-    /// The model.
+    /// The base with the moves of weights.
     pub model: Model,
 }
 
-/// Why a file is no learned model that can be used.
+/// The reason why a file is no learned model that can be used.
 #[derive(Debug, thiserror::Error)]
 #[error("expected a model of `guardian learn`, format {FORMAT}: {0}")]
 pub struct NoLearnedModel(String);
 
 impl Learned {
-    /// The file's bytes.
+    /// Returns the bytes of a file.
     pub fn to_bytes(header: &Header, delta: &Delta) -> Vec<u8> {
         let mut bytes = frame::written(header, MAGIC);
         bytes.extend(delta.to_bytes());
@@ -98,17 +98,17 @@ impl Learned {
         Ok(Self { header, model })
     }
 
-    /// Its version, which is the name of its file.
+    /// Returns its version, which is the name of its file.
     pub fn version(&self) -> &str {
         self.model.version()
     }
 
-    /// Whether it may settle steps of this shape.
+    /// Returns `true` if it may settle steps of this shape.
     pub fn knows_shape(&self, shape: u64) -> bool {
         self.header.shapes.binary_search(&shape).is_ok()
     }
 
-    /// Whether it would settle a kept step as allowed that `base` is unsure about.
+    /// Returns `true` if it would settle a kept step as allowed. It never does where `base` suspects the step.
     pub fn would_allow(&self, base: &Model, slots: &Slots, shape: u64, unknown: &[u32]) -> bool {
         let part = StepRole::ALL.get(slots.part).copied().unwrap_or(StepRole::Reads);
         let unknown = unknown.iter().filter(|word| !self.header.words.contains(word)).count();
@@ -120,13 +120,13 @@ impl Learned {
     }
 }
 
-/// The version of a file of these bytes.
+/// Returns the version of a file of these bytes.
 pub fn version_of(bytes: &[u8]) -> String {
     let hash = blake3::hash(bytes).to_hex();
     hash.get(..12).unwrap_or_default().to_owned()
 }
 
-/// The header of a model that is written now.
+/// Makes the header of a model that is written now.
 pub(super) fn header(base: &Model, organisation: &str, heads: Vec<Head>, figures: Figures) -> Header {
     Header {
         format: FORMAT,

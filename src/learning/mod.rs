@@ -1,4 +1,4 @@
-//! Learning from the judge: what a model decided is kept, and what was decided a hundred times alike is not asked again.
+//! Learning from the judge: its verdicts are kept, and a model of the organisation's own settles steps like those that were always allowed.
 //!
 //! ```text
 //! verdict of the judge ─▶ queue ─▶ collector ─▶ store ─▶ learn ─▶ shadow ─▶ live ─▶ the scorer settles what the built-in one is unsure about
@@ -51,21 +51,21 @@ pub use trial::{Trial, live as try_live, shadow as try_shadow};
 use crate::local::{Model, Slots};
 use crate::model::OrganisationId;
 
-/// Whether and where a guardian learns from its judge.
+/// The settings of learning from the judge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// The folder, with one folder for each organisation.
     pub directory: PathBuf,
-    /// How often a serving guardian learns; `None`: only `guardian learn` does.
+    /// The time between two rounds of learning in a serving guardian; `None`: only `guardian learn` learns.
     pub every: Option<Duration>,
-    /// How many days verdicts are kept.
+    /// Days for which verdicts and counts are kept.
     pub keep_days: i64,
-    /// On how many days a shape has to be seen before it is settled.
+    /// Days on which a shape has to be seen before it is settled.
     pub min_days: usize,
 }
 
 impl Settings {
-    /// The folder of an organisation. Its name begins so that no id is a path of its own.
+    /// Returns the folder of an organisation. Its name begins with `org-`, so that no id is a path of its own.
     pub fn folder(&self, organisation: &OrganisationId) -> PathBuf {
         self.directory.join(format!("org-{organisation}"))
     }
@@ -88,15 +88,15 @@ pub struct Verdicted {
     pub shape: u64,
     /// The id of the decision.
     pub decision_id: String,
-    /// Whether it must not pass.
+    /// True if it must not pass.
     pub harmful: bool,
-    /// Whether a person said so.
+    /// True if a person said so.
     pub by_person: bool,
-    /// Whether it may be learned from: a step in which an injection was found is never learned as harmless.
+    /// True if it may be learned from: a step in which an injection was found is never learned as harmless.
     pub learns: bool,
     /// The version of the base model.
     pub base: String,
-    /// What that model sees of it.
+    /// The step as that model sees it.
     pub slots: Slots,
     /// Hashes of its words that the base model does not know.
     pub unknown: Vec<u32>,
@@ -104,18 +104,18 @@ pub struct Verdicted {
     pub audits: Option<String>,
 }
 
-/// What was counted of steps.
+/// Counts of decided steps, by what decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Count {
-    /// About which a model was asked.
+    /// Steps about which a model was asked.
     pub asked: u64,
-    /// That the built-in scorer settled.
+    /// Steps that the built-in scorer settled.
     pub built_in: u64,
-    /// That a learned model settled.
+    /// Steps that a learned model settled.
     pub learned: u64,
-    /// That rules, the cache or the posture decided.
+    /// Steps that rules, the cache or the posture decided.
     pub other: u64,
-    /// Tokens that the asked ones took.
+    /// Tokens that asking about steps took.
     pub tokens: u64,
     /// Their price, in millionths.
     pub cost_micros: u64,
@@ -132,13 +132,13 @@ impl Count {
         self.cost_micros += other.cost_micros;
     }
 
-    /// Every step.
+    /// Returns the number of all steps.
     pub const fn steps(&self) -> u64 {
         self.asked + self.built_in + self.learned + self.other
     }
 }
 
-/// The live model of an organisation, and which of its settled steps a judge is asked about.
+/// The live model of an organisation, and the counts by which some of its settled steps are drawn for the judge.
 #[derive(Debug)]
 pub struct Live {
     /// The model; `None`: the built-in one decides alone.
@@ -157,16 +157,16 @@ impl Default for Live {
     }
 }
 
-/// Tools are told apart in so many strata, each in two by closeness to the threshold.
+/// Strata of settled steps: half as many by shape, each in two by closeness to the threshold.
 const STRATA: usize = 64;
-/// Steps that a new model settles under a closer look, and how much more often a judge is asked about them.
+/// Steps that a new model settles under a closer look, and the factor by which a judge is asked about them more often.
 const NEW: u64 = 200;
 const NEW_TIMES: f64 = 5.0;
-/// How much more often a judge is asked about a step whose probability is over half of the threshold.
+/// The factor by which a judge is asked more often about a step whose probability is over half of the threshold.
 const NEAR_TIMES: f64 = 2.0;
 
 impl Live {
-    /// Whether a judge is asked about a settled step all the same: the first of each stratum, and then as the share says.
+    /// Returns `true` if a judge is asked about a settled step all the same: about the first of each stratum, and then as the share says.
     pub fn is_drawn(&self, share: f64, shape: u64, probability: f64, allow_below: f64) -> bool {
         let near = probability > allow_below / 2.0;
         let new = self.settled.fetch_add(1, Ordering::Relaxed) < NEW;
@@ -176,7 +176,7 @@ impl Live {
         let Some(draws) = self.draws.get(stratum) else {
             return true;
         };
-        // In hundredths of a thousand: what is left over stays for the next step.
+        // In units of 0.00001: what is left over stays for the next step.
         let add = (share * 1e5) as u64;
         let before = draws.fetch_add(add, Ordering::Relaxed);
         share > 0.0 && (before == 0 || before / 100_000 < (before + add) / 100_000)
@@ -207,7 +207,7 @@ struct Shared {
 const MAX_ORGANISATIONS: usize = 10_000;
 
 impl Learning {
-    /// The live model of an organisation. It is read by the collector; until then there is none.
+    /// Returns the live model of an organisation. The collector reads it from its file; until then there is none.
     pub fn live(&self, organisation: &OrganisationId) -> Arc<Live> {
         let known = self.shared.organisations.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(live) = known.get(organisation) {
@@ -229,7 +229,7 @@ impl Learning {
         Arc::default()
     }
 
-    /// The model that organisations' models are adapted from.
+    /// Returns the model that organisations' models are adapted from.
     pub fn base(&self) -> &Arc<Model> {
         &self.shared.base
     }
@@ -250,7 +250,7 @@ impl Learning {
         }
     }
 
-    /// Waits until what was handed over is kept, but not for ever.
+    /// Waits until what was handed over is kept, but for no longer than 3 s once this request is in the queue.
     pub fn flush(&self) {
         let (done, wait) = std::sync::mpsc::sync_channel(1);
         if self.queue.send(Message::Flush(done)).is_ok() {
@@ -259,7 +259,7 @@ impl Learning {
     }
 }
 
-/// Options of a file that its user alone can read.
+/// Sets options of a file that its user alone can read.
 fn private(options: &mut std::fs::OpenOptions) -> &mut std::fs::OpenOptions {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
@@ -275,7 +275,7 @@ fn make_folder(folder: &Path) -> std::io::Result<()> {
     builder.create(folder)
 }
 
-/// Days since 1970.
+/// Returns the days since 1970.
 fn today() -> i64 {
     jiff::Timestamp::now().as_second().div_euclid(86_400)
 }

@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 
 /// The evidence from which on the model is taken back.
 pub const ALARM: f64 = 200.0;
-/// By how much the share that the bets are made for is over the one that is accepted.
+/// The difference between the share of disagreement that the bets are made for and the accepted share.
 const WORSE_BY: f64 = 0.08;
-/// What bets on a model in shadow have to win before it goes live.
+/// The multiple of the stake that bets on a model in shadow have to win before it goes live.
 const PASSED: f64 = 20.0;
 
-/// What a judge said of steps that a model settled, or would settle.
+/// The evidence from a judge's answers about steps that a model settled, or would settle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Evidence {
@@ -29,7 +29,7 @@ pub struct Evidence {
     pub log_evidence: f64,
 }
 
-/// What follows from the evidence.
+/// The alarm that the evidence raises, or does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Alarm {
     /// The judge disagrees too often.
@@ -56,8 +56,8 @@ impl Evidence {
 }
 
 impl Evidence {
-    /// Whether the judge disagrees in less than a share of `accepted` + `WORSE_BY` of the steps. The bets are the same for every step, so
-    /// their product follows from how many there were.
+    /// Returns `true` if the bets say that the judge disagrees in less than a share of `accepted` + `WORSE_BY` of the steps. They are the same
+    /// for every step, so their product follows from the numbers of steps.
     pub fn speaks_for(&self, accepted: f64) -> bool {
         let bad = accepted.clamp(0.001, 0.5) + WORSE_BY;
         let bet = WORSE_BY / (bad * (1.0 - bad));
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use crate::local::Random;
 
-    /// After how many answers the alarm is raised, where the judge disagrees in this share of them.
+    /// Returns the number of answers after which the alarm is raised, where the judge disagrees in this share of them.
     fn raised_after(share: f64, seed: u64, most: u64) -> Option<u64> {
         let mut random = Random::new(seed);
         let mut evidence = Evidence::default();
@@ -92,7 +92,7 @@ mod tests {
         assert!(soon >= 38, "{soon} of 40");
     }
 
-    /// After how many answers a model goes live, where the judge disagrees in this share of them.
+    /// Returns the number of answers after which a model goes live, where the judge disagrees in this share of them.
     fn passed_after(share: f64, seed: u64, most: u64) -> Option<u64> {
         let mut random = Random::new(seed);
         let mut evidence = Evidence::default();

@@ -18,7 +18,7 @@ const MAX_EVENTS: usize = 500;
 /// The longest state that is read, in bytes.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Which models an organisation has.
+/// The models of an organisation, and their history.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct State {
@@ -30,7 +30,7 @@ pub struct State {
     /// The model that is compared with the judge, and settles nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadow: Option<Standing>,
-    /// What happened, the oldest first.
+    /// Events, the oldest first.
     pub history: Vec<Event>,
 }
 
@@ -40,37 +40,37 @@ pub struct State {
 pub struct Standing {
     /// Its version, which is the name of its file.
     pub version: String,
-    /// Since when.
+    /// The time since which it is in use.
     pub since: String,
     /// Steps that the judge was asked about in that time, and of them those that it denied.
     pub judged: u64,
     /// See `judged`.
     pub denied: u64,
-    /// What the judge said of steps that the model settles, or would settle.
+    /// The evidence from the judge's answers about steps that the model settles, or would settle.
     pub evidence: Evidence,
     /// Steps that the model settled.
     pub settled: u64,
 }
 
-/// Something that happened to the models of an organisation.
+/// An event in the history of an organisation's models.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Event {
-    /// When.
+    /// The time.
     pub time: String,
     /// `learned`, `not_taken`, `promoted`, `demoted`, `rejected`, `rolled_back`.
     pub what: String,
     /// The version of the model, where there is one.
     pub model: String,
-    /// Why.
+    /// The reason.
     pub why: String,
-    /// What the model was measured by.
+    /// The figures that the model was measured by.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
 }
 
 impl Standing {
-    /// A model in use from now on.
+    /// Makes the record of a model that is in use from now on.
     pub fn new(version: &str) -> Self {
         Self {
             version: version.to_owned(),
@@ -81,7 +81,7 @@ impl Standing {
 }
 
 impl State {
-    /// The state in this folder; one without models where there is none yet.
+    /// Reads the state in this folder; one without models where there is none yet.
     ///
     /// # Errors
     ///
@@ -103,7 +103,7 @@ impl State {
         }
     }
 
-    /// Notes what happened.
+    /// Adds an event to the history.
     pub fn note(&mut self, what: &str, model: &str, why: &str, figures: Option<Figures>) {
         self.history.push(Event {
             time: now(),
@@ -137,7 +137,7 @@ impl State {
     }
 }
 
-/// Where the file of a model is.
+/// Returns the place of a model's file.
 pub fn model_file(folder: &Path, version: &str) -> PathBuf {
     folder.join(format!("{version}.model"))
 }

@@ -13,7 +13,7 @@ use crate::local::Slots;
 
 /// Raised when tables change; a store of another version is refused.
 const VERSION: i32 = 1;
-/// How long a connection waits for another one.
+/// The time that a connection waits for another one.
 const BUSY: Duration = Duration::from_secs(2);
 /// Steps that are kept of one session, of one tool and one caller a day, and of all a day.
 const MAX_OF_SESSION: i64 = 24;
@@ -26,7 +26,7 @@ const MAX_OF_DAY: i64 = 3_000;
 /// Steps that are kept in all; the oldest go.
 const MAX_STEPS: i64 = 20_000;
 
-/// Why a store cannot be used.
+/// The reason why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// SQLite refuses.
@@ -40,7 +40,7 @@ pub enum StoreError {
     Version(i32),
 }
 
-/// What became of a step that could be kept.
+/// The outcome of adding a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Added {
     /// It is kept.
@@ -52,7 +52,7 @@ pub enum Added {
 }
 
 impl Added {
-    /// The name in metrics.
+    /// Returns the name in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Added::New => "new",
@@ -69,11 +69,11 @@ pub struct Day {
     pub day: i64,
     /// The tool, or the kind of a step that calls none.
     pub tool: String,
-    /// What was counted.
+    /// The counts.
     pub count: Count,
 }
 
-/// What is known of a shape.
+/// The kept steps of a shape, counted.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShapeLine {
     /// Its hash.
@@ -115,7 +115,7 @@ impl Store {
         connection.busy_timeout(BUSY)?;
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.pragma_update(None, "synchronous", "normal")?;
-        // What is erased leaves no trace in free pages.
+        // Erased steps leave no trace in free pages.
         connection.pragma_update(None, "secure_delete", true)?;
         let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if found != 0 && found != VERSION {
@@ -195,7 +195,7 @@ impl Store {
         Ok(Added::New)
     }
 
-    /// Whether there are enough of its session, or of its tool, its caller or all of this day.
+    /// Returns `true` if enough steps of its session are kept, or of its tool, its caller or all of this day.
     fn is_enough(&self, step: &Verdicted, day: i64) -> rusqlite::Result<bool> {
         let count = |sql: &str, of: &dyn rusqlite::ToSql| -> rusqlite::Result<i64> {
             let mut statement = self.connection.prepare_cached(sql)?;
@@ -215,8 +215,8 @@ impl Store {
         )
     }
 
-    /// Every kept step for this base model, the oldest first. Where verdicts on equal steps differ, most of them count; as many denials
-    /// as allowances are a denial.
+    /// Reads every kept step for this base model, the oldest first. Where verdicts on equal steps differ, the majority counts, and a tie is a
+    /// denial.
     ///
     /// # Errors
     ///
@@ -248,7 +248,7 @@ impl Store {
         Ok(kept)
     }
 
-    /// Adds what was counted.
+    /// Adds counts.
     ///
     /// # Errors
     ///
@@ -274,7 +274,7 @@ impl Store {
         Ok(transaction.commit()?)
     }
 
-    /// What was counted, by day and tool.
+    /// Reads the counts, by day and tool.
     ///
     /// # Errors
     ///
@@ -299,7 +299,7 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Every shape of which steps are kept, those with the most first.
+    /// Reads every shape of which steps are kept, those with the most verdicts first.
     ///
     /// # Errors
     ///
@@ -324,7 +324,7 @@ impl Store {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Erases what is older than this day, and the oldest steps of too many. How many steps went.
+    /// Erases what is older than this day, and the oldest steps of too many. Returns the number of steps that went.
     ///
     /// # Errors
     ///
@@ -350,7 +350,7 @@ impl Store {
         Ok(old + more)
     }
 
-    /// Erases every kept step of a session, or of a user. How many there were.
+    /// Erases every kept step of a session, or of a user. Returns their number.
     ///
     /// # Errors
     ///
@@ -365,7 +365,7 @@ impl Store {
     }
 }
 
-/// What equal steps have in common.
+/// Returns the hash that equal steps have in common.
 fn digest(slots: &[u8], shape: u64) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&shape.to_le_bytes());

@@ -6,11 +6,11 @@ use super::sequential::Alarm;
 use super::state::Standing;
 use crate::local::Model;
 
-/// By how much the disagreement that is accepted is over the judge's own error, and its bounds.
+/// The disagreement that is accepted beyond the judge's own error, and the bounds of what is accepted in all.
 const OVER_ERROR: f64 = 0.01;
 const ACCEPTED: (f64, f64) = (0.04, 0.05);
 
-/// How a trial in shadow ends, and why.
+/// The end of a trial in shadow, and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trial {
     /// The model goes live.
@@ -19,12 +19,12 @@ pub enum Trial {
     Failed(String),
 }
 
-/// The share of disagreement with the judge that is accepted of a model.
+/// Returns the share of disagreement with the judge that is accepted of a model.
 fn accepted(learned: &Learned) -> f64 {
     (learned.header.figures.judge_error + OVER_ERROR).clamp(ACCEPTED.0, ACCEPTED.1)
 }
 
-/// Counts a verdict for the live model. Why it goes back to shadow, where it does.
+/// Counts a verdict for the live model. Returns the reason why it goes back to shadow, where it does.
 pub fn live(standing: &mut Standing, learned: &Learned, verdict: &Verdicted) -> Option<String> {
     standing.judged += 1;
     standing.denied += u64::from(verdict.harmful);
@@ -40,7 +40,7 @@ pub fn live(standing: &mut Standing, learned: &Learned, verdict: &Verdicted) -> 
     })
 }
 
-/// Counts a verdict for the model in shadow. How its trial ends, where it does.
+/// Counts a verdict for the model in shadow. Returns the end of its trial, where it ends.
 pub fn shadow(standing: &mut Standing, learned: &Learned, base: &Model, verdict: &Verdicted) -> Option<Trial> {
     standing.judged += 1;
     standing.denied += u64::from(verdict.harmful);

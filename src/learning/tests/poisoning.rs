@@ -1,7 +1,7 @@
-//! The attack on learning: somebody with a share of the traffic wants one class of attacks to be settled as allowed.
+//! The attack on learning: an attacker with a share of the traffic wants one class of attacks to be settled as allowed.
 //!
-//! They know the class, the scorer and its bounds. They cannot choose labels; so they send harmless steps that share as many words as they can
-//! with the attack, which the judge allows, rightly, and the attack itself, which the judge allows in 3 of 100 cases, by mistake.
+//! The attacker knows the class, the scorer and its bounds, and cannot choose labels. So the attacker sends harmless steps that share as many
+//! words as possible with the attack, which the judge allows, rightly, and the attack itself, which it allows in 3 of 100 cases, by mistake.
 
 use super::learn::{Kept, Outcome, Terms, learn};
 use super::{Floor, Learned};
@@ -11,7 +11,7 @@ use crate::model::{Kind, Method, Origin, Step};
 use crate::policy::Policy;
 use crate::session::SessionSnapshot;
 
-/// The steps of a stream: what a tool answers, or what a tool is called with. Each part that a step plays has a threshold of its own.
+/// The steps of a stream: answers of a tool, or calls of it. Each part that a step plays has a threshold of its own.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Answers,
@@ -76,7 +76,7 @@ fn honest(at: usize) -> String {
     )
 }
 
-/// The class that the attacker wants through.
+/// Returns an attack of the class that the attacker wants through.
 fn attack(at: usize) -> String {
     let (thing, person) = (THINGS[at % 8], PEOPLE[at % 6]);
     format!(
@@ -84,7 +84,7 @@ fn attack(at: usize) -> String {
     )
 }
 
-/// What the attacker sends to teach: the same words, harmless.
+/// Returns a step that the attacker sends to teach: the same words, harmless.
 fn teaching(at: usize) -> String {
     let (thing, person) = (THINGS[at % 8], PEOPLE[at % 6]);
     format!(
@@ -92,7 +92,8 @@ fn teaching(at: usize) -> String {
     )
 }
 
-/// How many of 48 attacks a model would settle that was learned beside an attacker with this share of 600 steps; `None` where none is taken.
+/// Counts the attacks, of 48, that a model would settle which was learned from 600 steps, this share of them the attacker's; `None` where no
+/// model is taken.
 fn let_through(base: &Model, floor: &Floor, way: Way, share: f64) -> Option<usize> {
     let mut stream = Stream {
         base,
