@@ -16,18 +16,18 @@ use super::seal::Seal;
 use super::{Key, LinkError, Settings};
 use crate::telemetry::names;
 
-/// Raised when keys or scripts change their meaning: nodes of both versions then share nothing.
+/// The version of names and scripts, raised when they change their meaning: nodes of different versions share nothing.
 const FORMAT: u8 = 1;
-/// How often a node says that it is there, and finds out whether the server is.
+/// The interval at which a node says that it is there, and finds out whether the server is.
 const BEAT: Duration = Duration::from_secs(1);
-/// How long a broken link rests before it is tried again: a server that answers now and then is not asked by every request.
+/// The time that a broken link rests before it is tried again: a server that answers now and then is not asked by every request.
 const REST: Duration = Duration::from_millis(500);
-/// How long a link must have held to be connected again without that rest: one late answer is no outage.
+/// The time that a link must have held to be connected again without that rest: one late answer is no outage.
 const HELD: Duration = Duration::from_secs(2);
-/// How long calls that may run twice wait for such a link. With the default time-out, a node goes on by itself within 250 ms.
+/// The time that calls which may run twice wait for such a link. With the default time-out, a node goes on by itself within 250 ms.
 const SOON: Duration = Duration::from_millis(100);
 
-/// How long after the server answers again other nodes may still have to tell it what they decided alone.
+/// The time after the server's return in which other nodes may still have to tell it what they decided alone.
 const SETTLING: Duration = Duration::from_secs(2);
 
 /// The server did not answer: the caller goes on with what this process knows.
@@ -35,14 +35,14 @@ const SETTLING: Duration = Duration::from_secs(2);
 #[error("shared state does not answer")]
 pub struct Away;
 
-/// How it stands with the server.
+/// The state of the link to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkState {
-    /// It answers.
+    /// The server answers.
     Answers,
-    /// It does not; this node goes on by itself.
+    /// The server does not answer; this node goes on by itself.
     Away {
-        /// What went wrong last.
+        /// The last error.
         why: String,
     },
 }
@@ -59,11 +59,11 @@ struct Inner {
     settings: Settings,
     seal: Seal,
     held: ArcSwapOption<Held>,
-    /// Until when calls wait for the link that was lost last; `None` where it had not held for long.
+    /// The time until which calls wait for the link that was lost last; `None` where it had not held for long.
     back_by: Mutex<Option<Instant>>,
     standing: watch::Sender<LinkState>,
     broken: Notify,
-    /// When the server answered again, after it had not.
+    /// The time at which the server answered again, after it had not.
     returned: Mutex<Option<Instant>>,
     /// Nodes that were there at the last beat, this one among them.
     nodes: AtomicU32,
@@ -89,8 +89,8 @@ impl Drop for Keeper {
     }
 }
 
-/// Says that a node is there: a write, so that a server that is full or read-only counts as away. Answers how many nodes there
-/// are, and for how many seconds state has been held.
+/// Says that a node is there: a write, so that a server that is full or read-only counts as away. Returns the number of nodes, and the
+/// seconds for which state has been held.
 static SAY: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local now = tonumber(redis.call('TIME')[1])
@@ -101,7 +101,7 @@ static SAY: LazyLock<Script> = LazyLock::new(|| {
     )
 });
 
-/// Checks an address, without a look at what is there.
+/// Checks the form of an address, without connecting to it.
 ///
 /// # Errors
 ///
@@ -153,30 +153,30 @@ impl Link {
         })
     }
 
-    /// The name of a value: of which kind, whose it is, and which one.
+    /// Returns the name of a value by its kind, its owner and its id.
     pub fn key(&self, kind: &str, owner: &[u8], id: &[u8]) -> String {
         let hash = |what: &[u8]| match &self.inner.settings.key {
             Some(Key(key)) => blake3::keyed_hash(key, what),
             None => blake3::hash(what),
         };
         let (owner, id) = (hash(owner).to_hex(), hash(id).to_hex());
-        // In braces: what an organisation has is on one node of a cluster.
+        // In braces: all values of an owner are on one node of a cluster.
         let owner = owner.get(..32).unwrap_or_default();
         format!("{}:{FORMAT}:{{{owner}}}:{kind}:{id}", self.inner.settings.prefix)
     }
 
-    /// A secret for one purpose that all nodes have; `None` where no key is configured.
+    /// Returns a secret for one purpose that all nodes have; `None` where no key is configured.
     pub fn secret(&self, purpose: &str) -> Option<[u8; 32]> {
         let Key(key) = self.inner.settings.key.as_ref()?;
         Some(blake3::keyed_hash(key, format!("secret {purpose}").as_bytes()).into())
     }
 
-    /// A value in the form in which it is written under a name; `None` where it cannot be encrypted.
+    /// Returns a value in the form in which it is written under a name; `None` where it cannot be encrypted.
     pub fn seal(&self, name: &str, value: &[u8]) -> Option<Vec<u8>> {
         self.inner.seal.close(name, value)
     }
 
-    /// What was written under a name; `None` where it is of another version, altered, or encrypted with another key.
+    /// Reads a value that was written under a name; `None` where it is of another version, altered, or encrypted with another key.
     pub fn unseal(&self, name: &str, written: &[u8]) -> Option<Vec<u8>> {
         self.inner.seal.open(name, written)
     }
@@ -206,7 +206,7 @@ impl Link {
         }
     }
 
-    /// Runs a script that may run twice: once more where the link is lost on the way, or has just been, and is there again soon.
+    /// Runs a script that may run twice. Where the link is lost on the way, or was lost just before, and is soon there again, it runs once more.
     ///
     /// # Errors
     ///
@@ -227,24 +227,24 @@ impl Link {
         }
     }
 
-    /// Runs what nobody waits for.
+    /// Runs work in a task of its own; no caller waits for it.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.inner.runtime.spawn(work);
     }
 
-    /// How it stands with the server, and every change of it.
+    /// Returns the state of the link, and every change of it.
     pub fn standing(&self) -> watch::Receiver<LinkState> {
         self.inner.standing.subscribe()
     }
 
-    /// Waits until the server answers, but no longer than this.
+    /// Waits until the server answers, but no longer than this. Returns `true` if it answers.
     pub async fn answers_within(&self, time: Duration) -> bool {
         let mut standing = self.standing();
         let answers = standing.wait_for(|standing| *standing == LinkState::Answers);
         tokio::time::timeout(time, answers).await.is_ok()
     }
 
-    /// How many nodes there were when that was last known, this one among them.
+    /// Returns the number of nodes at the last beat, this one among them.
     pub fn nodes(&self) -> u32 {
         self.inner.nodes.load(Ordering::Relaxed).max(1)
     }
@@ -270,19 +270,19 @@ impl Link {
         }
     }
 
-    /// Whether the server has only just come back: what other nodes decided alone may not be there yet.
+    /// Returns `true` if the server has only just come back: what other nodes decided alone may not be there yet.
     pub fn is_settling(&self) -> bool {
         let returned = *self.inner.returned.lock().unwrap_or_else(PoisonError::into_inner);
         returned.is_some_and(|returned| returned.elapsed() < SETTLING)
     }
 
-    /// As after that time.
+    /// Makes the link one that has settled.
     #[cfg(test)]
     pub(crate) fn settle(&self) {
         *self.inner.returned.lock().unwrap() = None;
     }
 
-    /// For how long the server has held state; what began before that is not known to it.
+    /// Returns the time for which the server has held state; what began before that is not known to it.
     pub fn age(&self) -> Duration {
         Duration::from_secs(self.inner.age.load(Ordering::Relaxed))
     }
@@ -336,7 +336,7 @@ impl Inner {
     }
 }
 
-/// How long connecting may take. Nobody waits for it.
+/// The time that connecting may take. No request waits for it.
 const CONNECTING: Duration = Duration::from_secs(2);
 
 /// Connects, says that this node is there as long as the link holds, and connects again.
@@ -375,13 +375,13 @@ async fn keep(inner: Arc<Inner>) {
     }
 }
 
-/// Whether an error says something of the server, rather than of one value.
+/// Returns `true` if an error says something of the server, rather than of one value.
 fn is_of_server(error: &RedisError) -> bool {
     let of_value = matches!(error.kind(), ErrorKind::UnexpectedReturnType | ErrorKind::Parse);
     !of_value && error.code() != Some("WRONGTYPE")
 }
 
-/// What may be said of an error: its kind, without addresses, passwords or values.
+/// The text of an error that may be shown: its kind, without addresses, passwords or values.
 trait KindText {
     fn kind_text(&self) -> String;
 }

@@ -9,10 +9,10 @@
 //!
 //! - One connection for all rooms. A call that is not answered within the configured time, or that the server refuses because it
 //!   is full, loading or read-only, breaks the link: every other call is told [`Away`] at once, so no request waits twice. A task
-//!   of its own connects again and tries a write before anybody uses the link. Where the link had held for 2 s, it does so at once,
+//!   of its own connects again and tries a write before a call uses the link. Where the link had held for 2 s, it does so at once,
 //!   and scripts that may run twice run once more ([`Link::run_again`]): an answer that is late on one node is no outage.
-//! - What is written is versioned, compressed from a size on, and encrypted where a key is configured (`seal.rs`). Keys are hashes;
-//!   they begin with the configured prefix and the version of the format.
+//! - Values are versioned, compressed from a size on, and encrypted where a key is configured (`seal.rs`). Their names begin with the
+//!   configured prefix and the version of the format; owner and id in them are hashes.
 //! - Several steps on one key are one Lua script, so they are atomic on the server. Time is the server's.
 //!
 //! This module knows no limits, sessions or verdicts.
@@ -31,16 +31,16 @@ use secrecy::SecretString;
 pub use link::{Away, Link, LinkState, check};
 pub use values::{Kept, LocalValues, SharedValues, ValueId, Values};
 
-/// Where shared state is, and how it is written.
+/// The settings of shared state: its server, and the form of what is written there.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The server: `redis://` or `rediss://`, with user and password where it asks for them.
     pub url: SecretString,
-    /// What every key begins with; nodes with the same prefix share their state.
+    /// The beginning of every name; nodes with the same prefix share their state.
     pub prefix: String,
-    /// How long a call may take before the node goes on by itself.
+    /// The time that a call may take before the node goes on by itself.
     pub timeout: Duration,
-    /// What values are encrypted with and keys are hashed with; `None`: values are readable on the server.
+    /// The key by which values are encrypted and names are hashed; `None`: values are readable on the server.
     pub key: Option<Key>,
 }
 
@@ -54,7 +54,7 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Why a server cannot be used.
+/// The reason why a server cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LinkError {
     /// The address is none.
@@ -63,7 +63,7 @@ pub enum LinkError {
     /// The key has another length.
     #[error("`shared.key`: expected 32 bytes")]
     Key,
-    /// Nobody runs the task that keeps the connection.
+    /// There is no runtime for the task that keeps the connection.
     #[error("shared state needs a server's runtime; this command has none")]
     NoRuntime,
 }

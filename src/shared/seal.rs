@@ -7,7 +7,7 @@ use aws_lc_rs::aead::{AES_256_GCM, Aad, NONCE_LEN, Nonce, RandomizedNonceKey};
 
 use super::Key;
 
-/// Raised when values change their meaning.
+/// The version of the form, raised when values change their meaning.
 const VERSION: u8 = 1;
 const COMPRESSED: u8 = 1;
 const ENCRYPTED: u8 = 2;
@@ -15,14 +15,14 @@ const ENCRYPTED: u8 = 2;
 const COMPRESSED_FROM: usize = 2 * 1024;
 /// The fastest level: values are written after every step.
 const LEVEL: u8 = 1;
-/// The most that a value may unfold to.
+/// Bytes that a value may unfold to.
 const MAX: usize = 128 * 1024 * 1024;
 
 /// Writes and reads values.
 pub(super) struct Seal(Option<RandomizedNonceKey>);
 
 impl Seal {
-    /// `None` where the key cannot be one.
+    /// Makes a seal; `None` where the key cannot be used.
     pub(super) fn new(key: Option<&Key>) -> Option<Self> {
         match key {
             None => Some(Self(None)),
@@ -32,7 +32,7 @@ impl Seal {
         }
     }
 
-    /// A value in its written form; `None` where it cannot be encrypted.
+    /// Returns a value in its written form; `None` where it cannot be encrypted.
     pub(super) fn close(&self, name: &str, value: &[u8]) -> Option<Vec<u8>> {
         let mut flags = 0;
         let mut body = if value.len() >= COMPRESSED_FROM {
@@ -49,7 +49,7 @@ impl Seal {
         Some([&[VERSION, flags], nonce.as_ref().as_slice(), &body].concat())
     }
 
-    /// The value of a written form; `None` where it is of another version, altered, or of another key.
+    /// Returns the value of a written form; `None` where it is of another version, altered, or of another key.
     pub(super) fn open(&self, name: &str, written: &[u8]) -> Option<Vec<u8>> {
         let (&[version, flags], body) = written.split_first_chunk::<2>()?;
         if version != VERSION || (flags & ENCRYPTED != 0) != self.0.is_some() {

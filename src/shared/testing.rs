@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Link, Settings};
 
-/// Settings of one test; `GUARDIAN_TEST_REDIS` names another server.
+/// Returns the settings of one test; `GUARDIAN_TEST_REDIS` names another server.
 pub(crate) fn settings() -> Settings {
     let url = std::env::var("GUARDIAN_TEST_REDIS").unwrap_or_else(|_| "redis://127.0.0.1:6379".to_owned());
     Settings {
@@ -16,7 +16,7 @@ pub(crate) fn settings() -> Settings {
     }
 }
 
-/// Links of so many nodes, each of which knows of the others; `None`, and a line that says so, where there is no server.
+/// Opens links of so many nodes, each of which knows of the others; `None`, and a line that says so, where there is no server.
 pub(crate) async fn links<const N: usize>() -> Option<[Link; N]> {
     let settings = settings();
     let links = std::array::from_fn(|_| Link::open(settings.clone()).unwrap());
@@ -33,7 +33,7 @@ pub(crate) async fn links<const N: usize>() -> Option<[Link; N]> {
     Some(links)
 }
 
-/// The link of one node.
+/// Opens the link of one node.
 pub(crate) async fn link() -> Option<Link> {
     links::<1>().await.map(|[link]| link)
 }

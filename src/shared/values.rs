@@ -1,7 +1,7 @@
 //! Small values that are made once and do not change, such as that a task was stopped: kept in this process, and told to other nodes.
 //!
 //! A value is put, and known to this process at once. `tell` brings it to the server, and `learn` asks the server for values that
-//! this process does not know; both do nothing where there is no server. One that comes back is told again of all that is known here.
+//! this process does not know; both do nothing where there is no server. A server that comes back is told again all that is known here.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Duration;
@@ -14,15 +14,15 @@ use redis::Script;
 use super::{Away, Link, LinkState};
 use crate::telemetry::names;
 
-/// What a value is found by: a hash.
+/// The hash by which a value is found.
 pub type ValueId = [u8; 32];
 
-/// How much is kept, and for how long after it was last asked for.
+/// The bounds of what is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Kept {
     /// Bytes in this process.
     pub bytes: u64,
-    /// The time.
+    /// The time for which a value is kept after it was last asked for.
     pub idle: Duration,
 }
 
@@ -30,22 +30,22 @@ pub struct Kept {
 pub trait Values: Send + Sync {
     /// Keeps a value.
     fn put(&self, id: ValueId, value: Vec<u8>);
-    /// A value, as far as this process knows.
+    /// Returns a value, as far as this process knows it.
     fn known(&self, id: &ValueId) -> Option<Arc<[u8]>>;
-    /// Asks for values, which are known then where there are any. [`Away`]: nobody knows now whether there are.
+    /// Asks the server for values, which this process then knows where there are any. [`Away`]: it cannot be told now whether there are.
     fn learn<'a>(&'a self, ids: &'a [ValueId]) -> BoxFuture<'a, Result<(), Away>>;
-    /// Returns once what was put is told, or cannot be.
+    /// Brings what was put to the server. Returns once that is done, or cannot be.
     fn tell(&self) -> BoxFuture<'_, ()>;
 }
 
-/// What a value takes beside itself.
+/// Bytes that a value takes beside itself.
 const ENTRY: usize = 256;
 
 /// Values of this process.
 pub struct LocalValues(Cache<ValueId, Arc<[u8]>>);
 
 impl LocalValues {
-    /// None yet.
+    /// Makes an empty store.
     pub fn new(kept: Kept) -> Self {
         let cache = Cache::builder()
             .max_capacity(kept.bytes)
@@ -104,7 +104,7 @@ struct Inner {
 }
 
 impl SharedValues {
-    /// Those of this kind that belong to this owner, on the server behind this link.
+    /// Opens the values of this kind that belong to this owner, on the server behind this link.
     pub fn new(link: Link, kind: &'static str, owner: &[u8], kept: Kept) -> Self {
         let inner = Arc::new(Inner {
             local: LocalValues::new(kept),
@@ -160,12 +160,12 @@ impl Inner {
             for ((id, name), value) in ids.iter().zip(&names).zip(found) {
                 match value {
                     None => missing = true,
-                    // What another version wrote is not known here.
+                    // A value of another version cannot be read here.
                     Some(value) => self.local.put(**id, self.link.unseal(name, &value).ok_or(Away)?),
                 }
             }
         }
-        // What nodes know that were away may not be there yet.
+        // Values of nodes that were away may not be on the server yet.
         match missing && self.link.is_settling() {
             true => Err(Away),
             false => Ok(()),
@@ -250,7 +250,7 @@ mod tests {
         SharedValues::new(link.clone(), "test", owner.as_bytes(), KEPT)
     }
 
-    /// What values of this process do, and values that are shared do as well.
+    /// Checks what values of this process and shared values have in common.
     async fn keeps(values: &dyn Values) {
         assert_eq!(values.learn(&[[1; 32]]).await, Ok(()));
         assert_eq!(values.known(&[1; 32]), None);
@@ -291,7 +291,7 @@ mod tests {
         }
         assert!(link.answers_within(Duration::from_secs(5)).await);
         here.tell().await;
-        // What others decided alone may still be on its way.
+        // Values of other nodes may still be on their way.
         assert_eq!(here.learn(&[[251; 32]]).await, Err(Away));
         link.settle();
         assert_eq!(here.learn(&[[251; 32]]).await, Ok(()));
