@@ -1,8 +1,8 @@
 //! Places that organisations share by their weights.
 //!
 //! A place that becomes free goes to the organisation that waits for one and has the fewest for its weight; of several, to the one that
-//! was given the fewest for its weight since it came; within one, to who came first. So where nobody waits nothing is held back, and
-//! where many do, a flood of one delays another by the end of one of its jobs.
+//! was given the fewest for its weight since it came; within one, to the step that came first. So where no other organisation waits nothing is
+//! held back, and where many do, a flood of one delays another by the end of one of its jobs.
 //!
 //! Some places stay free of each organisation, so that a single step of another finds one: see [`Reserve`].
 
@@ -61,11 +61,11 @@ struct Inner {
 #[derive(Debug, Default)]
 struct State {
     taken: usize,
-    /// Those that have a place or wait for one.
+    /// The organisations that have a place or wait for one.
     tenants: HashMap<OrganisationId, Tenant>,
-    /// How many of them wait.
+    /// Callers that wait, of all organisations.
     waiting: usize,
-    /// How much whoever was served had been given for its weight before: who comes new begins there.
+    /// The most that an organisation had been given for its weight when it was served: an organisation that comes anew begins there.
     clock: u64,
 }
 
@@ -90,7 +90,7 @@ pub struct Place {
     many: usize,
 }
 
-/// Who waits for how many, and what it has and was given for its weight.
+/// An organisation that waits: the places that it needs, and what it has and was given for its weight.
 struct Turn<'s> {
     id: &'s OrganisationId,
     many: usize,
@@ -98,11 +98,11 @@ struct Turn<'s> {
     given: u64,
 }
 
-/// What one place counts with for weight 1.
+/// The figure with which one place counts for weight 1.
 const SCALE: u64 = 1 << 20;
 
 impl Places {
-    /// So many, all of them free.
+    /// Makes so many places, all of them free.
     pub fn new(count: usize, reserve: Reserve, weights: &Weights) -> Self {
         Self(Arc::new(Inner {
             count: count.max(1),
@@ -112,7 +112,7 @@ impl Places {
         }))
     }
 
-    /// The most that one organisation may have.
+    /// Returns the most that one organisation may have.
     pub(super) fn share(&self, organisation: &OrganisationId) -> usize {
         let Inner {
             count,
@@ -182,7 +182,7 @@ impl Places {
     /// Gives what is free to those that wait.
     fn serve(&self) {
         while let Some((granted, place)) = self.next() {
-            // Who has stopped waiting gives it back.
+            // Where the caller has stopped waiting, the place is dropped, and with that given back.
             drop(granted.send(place));
         }
     }
@@ -203,7 +203,7 @@ impl Places {
         state.waiting = state.waiting.saturating_sub(gone);
         let turns = state.tenants.iter().filter_map(|(id, tenant)| self.turn(id, tenant));
         let Turn { id, many, .. } = turns.min_by_key(|turn| (turn.held, turn.given))?;
-        // Who needs more than is free is not passed over, or small ones would keep it waiting for ever.
+        // A caller that needs more than is free is not passed over, or small ones would keep it waiting for ever.
         if state.taken.saturating_add(many) > self.0.count {
             return None;
         }
@@ -214,7 +214,7 @@ impl Places {
         Some((first.granted, place))
     }
 
-    /// When the turn of one comes that waits and has some of its share left.
+    /// Returns the turn of an organisation that waits and has enough of its share left.
     fn turn<'s>(&self, id: &'s OrganisationId, tenant: &Tenant) -> Option<Turn<'s>> {
         let share = self.share(id);
         let many = tenant.waiting.front()?.many.min(share);
@@ -231,7 +231,7 @@ impl Places {
         taken.saturating_add(many) <= self.share(organisation) && state.taken.saturating_add(many) <= self.0.count
     }
 
-    /// INVARIANT: the only place where something is counted as taken.
+    /// Gives places to an organisation. INVARIANT: nothing else counts places as taken.
     fn give(&self, state: &mut State, organisation: &OrganisationId, many: usize) -> Place {
         let tenant = state.tenants.entry(organisation.clone()).or_default();
         tenant.taken += many;
@@ -266,7 +266,7 @@ impl Places {
 }
 
 impl Place {
-    /// How many it is.
+    /// Returns the number of places.
     pub(super) const fn many(&self) -> usize {
         self.many
     }
@@ -315,7 +315,7 @@ mod tests {
         Instant::now() + Duration::from_millis(10)
     }
 
-    /// All that it can take at once.
+    /// Takes all that an organisation can take at once.
     fn all(places: &Places, organisation: &OrganisationId) -> Vec<Place> {
         std::iter::from_fn(|| places.try_take(organisation)).take(99).collect()
     }
@@ -335,7 +335,7 @@ mod tests {
         drop(others);
         assert_eq!(all(&places, &ann).len(), 3);
         shares.replace([(ann.clone(), NonZeroU32::MIN)].into_iter());
-        assert_eq!(all(&places, &ann).len(), 4, "nobody else is served");
+        assert_eq!(all(&places, &ann).len(), 4, "no other is served");
     }
 
     /// How many of 400 jobs were of `ann`, where both always have one that waits.

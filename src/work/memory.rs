@@ -55,7 +55,7 @@ fn count(bytes: &[u8], is_one: impl Fn(u8) -> bool) -> u8 {
 pub struct Taken {
     places: Places,
     organisation: OrganisationId,
-    /// How long it may wait for more.
+    /// The longest time that it may wait for more.
     longest_wait: Duration,
     /// One place for each KiB.
     place: Mutex<Option<Place>>,
@@ -113,7 +113,7 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// So many bytes are for what is worked on; bodies that are arriving may take a quarter as much beside it.
+    /// Makes a memory of so many bytes for what is worked on; bodies that are arriving may take a quarter as much beside it.
     pub fn new(bytes: usize, weights: &Weights, longest_wait: Duration) -> Self {
         let places = |bytes: usize| Places::new(bytes.div_ceil(1024), Reserve::ByWeight, weights);
         Self {

@@ -67,8 +67,8 @@ impl Size {
     /// The largest small step: examining it takes tens of milliseconds at the very worst.
     pub const SMALL_BYTES: usize = 32 * 1024;
 
-    /// Returns the same size, but for a tiny step that of a small one: its jobs run on other threads. For a caller that decides about
-    /// many steps in one task.
+    /// Returns the same size, but [`Size::Small`] for a tiny step: its jobs then run on other threads. For a caller that decides about many
+    /// steps in one task.
     pub const fn handed_over(self) -> Self {
         match self {
             Size::Tiny | Size::Small => Size::Small,
@@ -121,7 +121,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    /// With all slots free.
+    /// Makes a pool with all slots free.
     pub fn new(settings: Settings, weights: &Weights) -> Self {
         let threads = settings.threads.max(1);
         let slots = |count| Places::new(count, Reserve::One, weights);
@@ -161,7 +161,7 @@ impl Pool {
     /// When the deadline passes first.
     pub async fn slot(&self, organisation: &OrganisationId, size: Size, deadline: Instant) -> Result<Slot, Busy> {
         let _waiting = Waiting::count(&self.waiting);
-        // The scarcer kind comes first: whoever waits for it holds up nobody.
+        // The scarcer kind comes first: a step that waits for it holds no slot that another one could use.
         let large = match size {
             Size::Large => Some(self.large.take(organisation, deadline).await?),
             Size::Tiny | Size::Small => None,
@@ -172,14 +172,14 @@ impl Pool {
         })
     }
 
-    /// A slot for the update of a session with a decided step.
+    /// Waits for a slot for the update of a session with a decided step.
     pub async fn update_slot(&self, organisation: &OrganisationId) -> Slot {
         let place = self.updates.wait_for(organisation, 1).await;
         Slot { _places: (place, None) }
     }
 }
 
-/// A step that waits, counted also when no one waits for it any more.
+/// A step that waits, counted until this is dropped: also where its caller hangs up.
 struct Waiting<'a>(&'a AtomicUsize);
 
 impl<'a> Waiting<'a> {
@@ -246,7 +246,7 @@ impl Slot {
             Ok(result) => result,
             Err(error) => match error.try_into_panic() {
                 Ok(panic) => std::panic::resume_unwind(panic),
-                // The process is ending: nobody goes on from here.
+                // The process is ending: no task goes on from here.
                 Err(_) => std::future::pending().await,
             },
         }
