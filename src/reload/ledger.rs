@@ -1,5 +1,5 @@
-//! Ledger: what is written down about policies and prompts beside the audit records: their texts, and which came into force when. What cannot
-//! be written, because a database is away, waits for the next time.
+//! Ledger: the texts of policies and prompts, and the time at which each came into force, written beside the audit records. Entries that cannot
+//! be written, because a database is away, wait for the next time.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -15,12 +15,12 @@ const MAX_WAITING: usize = 1_000;
 pub(super) struct Ledger {
     archive: Option<Archive>,
     texts: BTreeMap<(Sort, String), String>,
-    /// Organisation, version, and by what it came into force.
+    /// Organisation, version, and the person or event that put it in force.
     notes: VecDeque<[String; 3]>,
 }
 
 impl Ledger {
-    /// Returns the one that belongs to the records.
+    /// Makes the ledger that belongs to the records.
     pub(super) fn of(settings: Option<&audit::Settings>) -> Self {
         let archive = settings.map_or(Ok(None), Archive::of);
         let unusable = |error: &std::io::Error| tracing::warn!(%error, "policies and prompts cannot be written down");
@@ -78,7 +78,7 @@ impl Ledger {
         }
     }
 
-    /// Writes what waits. Gives back who said beforehand that the version of the last note would come into force.
+    /// Writes the entries that wait. Returns the author that the history already has for the version of the last note.
     pub(super) fn write(&mut self) -> Option<String> {
         let untold = |error: &std::io::Error| {
             tracing::warn!(%error, "the policies and prompts in force could not be written down: that is tried again");
@@ -109,7 +109,7 @@ impl Ledger {
     }
 }
 
-/// A policy file, where it is still the one that makes this version, and its text.
+/// Reads a policy file and its text, where it is still the one that makes this version.
 fn as_written(file: &Path, version: &str) -> Option<(Policy, String)> {
     let text = std::fs::read_to_string(file).ok()?;
     let name = file.display().to_string();

@@ -1,4 +1,4 @@
-//! Reload: what is configured takes effect while the server runs, whole or not at all.
+//! Reload: a changed configuration takes effect while the server runs, whole or not at all.
 //!
 //! ```text
 //! SIGHUP ───────┐

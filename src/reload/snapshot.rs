@@ -65,7 +65,7 @@ impl Snapshot {
         }
     }
 
-    /// Which policy each organisation has, and which layers, as the history calls them.
+    /// Returns the policy of each organisation, and its layers, by the names in the history.
     pub(super) fn policies(&self) -> impl Iterator<Item = (String, &str)> {
         self.organisations.iter().flat_map(|(id, in_force)| {
             let policy = in_force.policy.iter().map(|version| (id.clone(), version.as_str()));

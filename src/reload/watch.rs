@@ -1,8 +1,8 @@
 //! Watch: notices edits of the files of a configuration, in whatever way an editor, a deployment or Kubernetes makes them.
 //!
-//! Folders are watched rather than files: a file that is replaced by renaming another one is a new file under an old name. What happens there
-//! only wakes the look at what the files hold; whether there is anything to do is decided by that. A file that is being written in place is
-//! waited for, until it is closed.
+//! Folders are watched rather than files: a file that is replaced by renaming another one is a new file under an old name. An event there
+//! only starts a comparison of what the files hold with what they held; a reload follows from a difference. A file that is being written in
+//! place is waited for, until it is closed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -33,7 +33,7 @@ struct Heard {
     writing: BTreeMap<PathBuf, Instant>,
 }
 
-/// Reloads whenever a file of the configuration has changed; ends never. Without files there is nothing to do.
+/// Reloads whenever a file of the configuration has changed. Returns at once where there are no files, and otherwise never.
 pub async fn watch(reloader: Arc<Reloader>) {
     let (watched, _) = reloader.seen();
     if watched.is_empty() {
@@ -68,7 +68,7 @@ pub async fn watch(reloader: Arc<Reloader>) {
             continue;
         }
         let poll = if complete { POLL } else { POLL_ONLY };
-        // What it says does not matter: only that something happened, or time has passed.
+        // The result does not matter: something happened, or time has passed.
         let _ = tokio::time::timeout(poll, woken.recv()).await;
         settle(&heard, &mut woken).await;
     }
@@ -100,7 +100,7 @@ fn watcher(heard: Arc<Mutex<Heard>>, wake: mpsc::Sender<()>) -> Option<Recommend
         };
         let mut heard = lock(&heard);
         let closed = EventKind::Access(AccessKind::Close(AccessMode::Write));
-        // Who only reads changes nothing; we do so ourselves.
+        // A file that was only read has not changed; a reload reads as well.
         if matches!(event.kind, EventKind::Access(_)) && event.kind != closed {
             return;
         }
@@ -117,7 +117,7 @@ fn watcher(heard: Arc<Mutex<Heard>>, wake: mpsc::Sender<()>) -> Option<Recommend
                 }
             }
         }
-        // Who is awake already needs no second call.
+        // A loop that is awake already needs no second call.
         let _ = wake.try_send(());
     };
     notify::recommended_watcher(hear)
@@ -125,7 +125,7 @@ fn watcher(heard: Arc<Mutex<Heard>>, wake: mpsc::Sender<()>) -> Option<Recommend
         .ok()
 }
 
-/// Watches what has to be watched now; whether all of it is.
+/// Watches the folders that have to be watched now. Returns `true` if any is.
 fn follow(watcher: Option<&mut RecommendedWatcher>, followed: &mut BTreeSet<PathBuf>, watched: &Watched) -> bool {
     let Some(watcher) = watcher else { return false };
     let wanted = watched.folders();
