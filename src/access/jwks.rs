@@ -154,7 +154,7 @@ impl Jwks {
             this.note_try();
             let read = tokio::time::timeout(TIMEOUT, this.read()).await;
             let read = read.unwrap_or_else(|_| Err(format!("no answer within {} seconds", TIMEOUT.as_secs())));
-            // Counted from its end: who waited for a slow one does not begin the next.
+            // Counted from its end: a caller that waited for a slow fetch does not begin the next.
             this.note_try();
             let outcome = match read {
                 Ok(keys) => {
@@ -254,7 +254,7 @@ impl Fetched {
                 && known.algorithm.as_ref().is_none_or(|said| *said == name)
         });
         let first = meant.next()?;
-        // Of several, nobody could say which: no key is tried for luck.
+        // Of several, none is certain to be meant: no key is tried for luck.
         meant.next().is_none().then(|| Arc::clone(&first.key))
     }
 }

@@ -76,7 +76,7 @@ impl Keyring {
         self.keys.is_empty() && self.issuers.is_empty() && self.certificates.is_empty()
     }
 
-    /// Returns the same, with what issuers under the same settings are known to sign with.
+    /// Returns the same, with the keys that were fetched of issuers under the same settings.
     #[must_use]
     pub fn after(mut self, before: &Self) -> Self {
         for issuer in &mut self.issuers {

@@ -30,7 +30,7 @@ impl Issuer {
         Ok(Arc::new(Self { settings, jwks }))
     }
 
-    /// Its settings.
+    /// Returns its settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
@@ -42,7 +42,7 @@ impl Issuer {
     /// Identifies the caller of a token.
     pub(super) async fn identify(&self, token: &[u8]) -> Result<Identity, Denied> {
         let header = jsonwebtoken::decode_header(token).map_err(|_| Denied::Token(TokenFault::Malformed))?;
-        // What a token calls critical has to be understood (RFC 7515, section 4.1.11), and nothing of the kind is.
+        // Extensions that a token calls critical have to be understood (RFC 7515, section 4.1.11), and none is.
         if header.crit.is_some() {
             return Err(Denied::Token(TokenFault::Malformed));
         }
