@@ -76,7 +76,7 @@ pub enum AppError {
     Audit(#[from] AuditError),
 }
 
-/// A guardian, as configured. `audit` is used where the configuration does not say where records go.
+/// Makes a guardian, as configured. `audit` is used where the configuration does not say where records go.
 ///
 /// # Errors
 ///
@@ -85,7 +85,7 @@ pub fn guardian(config: &Config, audit: &audit::Settings) -> Result<Guardian, Ap
     with_organisations(config, organisations(config)?, audit)
 }
 
-/// A guardian for evaluation, which tells every verdict as if it were enforced: the first configured organisation, and beside it one
+/// Makes a guardian for evaluation, which tells every verdict as if it were enforced: the first configured organisation, and beside it one
 /// for each built-in profile, which has that organisation's prompts and the profile as its policy. They are named as
 /// [`profile_organisation`] says.
 ///
@@ -114,19 +114,19 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
     with_organisations(&measuring(config), organisations, audit)
 }
 
-/// The same configuration for counting verdicts: nothing happens, so nothing is only observed.
+/// Returns the same configuration for counting verdicts: no agent acts on them, so none is only observed.
 pub fn measuring(config: &Config) -> Config {
     let mut config = config.clone();
     config.pipeline.purpose = Purpose::Measuring;
     config
 }
 
-/// The id of the organisation that stands for a built-in profile in an evaluation.
+/// Returns the id of the organisation that stands for a built-in profile in an evaluation.
 pub fn profile_organisation(profile: &str) -> OrganisationId {
     OrganisationId::new(format!("profile:{profile}"))
 }
 
-/// Canaries for the configured judge, where both are configured.
+/// Makes canaries for the configured judge, where both are configured.
 ///
 /// # Errors
 ///
@@ -135,7 +135,7 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
     let (Some(settings), Some(_)) = (&config.canaries, &config.judge) else {
         return Ok(None);
     };
-    // Its steps are screened as with nothing configured: what is watched is the judge, not a policy.
+    // Its steps are screened as with nothing configured: canaries watch the judge, not a policy.
     let plain = Config {
         judge: None,
         canaries: None,
@@ -159,7 +159,7 @@ pub fn canaries(config: &Config) -> Result<Option<Canaries>, AppError> {
     Ok(Some(canaries))
 }
 
-/// A guardian that serves, as configured: where an organisation is to be learned for, it learns from its judge.
+/// Makes a guardian that serves, as configured: where an organisation is to be learned for, it learns from its judge.
 ///
 /// # Errors
 ///
@@ -173,7 +173,7 @@ pub fn serving(config: &Config, audit: &audit::Settings) -> Result<Guardian, App
     })
 }
 
-/// Every organisation, as configured.
+/// Makes every organisation, as configured.
 ///
 /// # Errors
 ///
@@ -187,7 +187,7 @@ pub fn organisations(config: &Config) -> Result<Organisations, AppError> {
     Ok(organisations)
 }
 
-/// Every credential, as configured.
+/// Makes the keyring of every credential, as configured.
 ///
 /// # Errors
 ///
@@ -211,7 +211,7 @@ pub fn keyring(config: &Config) -> Result<Keyring, AppError> {
     Ok(keyring)
 }
 
-/// The policy of an organisation.
+/// Reads the policy of an organisation.
 ///
 /// # Errors
 ///
@@ -233,7 +233,7 @@ pub fn policy(settings: &OrganisationSettings) -> Result<Policy, AppError> {
     })
 }
 
-/// A policy that is known to name no rule that there is not.
+/// Reads a chosen policy, and refuses one that names a rule that there is not.
 ///
 /// # Errors
 ///
@@ -256,13 +256,13 @@ pub fn chosen_policy(choice: &PolicyChoice) -> Result<Policy, PolicyError> {
     Ok(policy)
 }
 
-/// The built-in rules, read once a process: every guardian in it shares them.
+/// Returns the built-in rules, read once a process: every guardian in it shares them.
 fn prefilters() -> Result<Arc<Prefilters>, RuleError> {
     static READ: LazyLock<Result<Arc<Prefilters>, RuleError>> = LazyLock::new(|| Prefilters::standard().map(Arc::new));
     READ.clone()
 }
 
-/// The prompts of an organisation.
+/// Reads the prompts of an organisation.
 ///
 /// # Errors
 ///
@@ -278,7 +278,7 @@ pub fn prompts(settings: &OrganisationSettings) -> Result<Prompts, AppError> {
     })
 }
 
-/// One organisation; prompts of the same folder are read once.
+/// Makes one organisation; prompts of the same folder are read once.
 fn organisation(
     settings: &OrganisationSettings,
     read: &mut BTreeMap<Option<PathBuf>, Arc<Prompts>>,
@@ -312,7 +312,7 @@ fn organisation(
     })
 }
 
-/// The trained scorer. A model that cannot be used is no error as long as no organisation wants one.
+/// Makes the trained scorer. A model that cannot be used is no error as long as no organisation wants one.
 fn scorer(config: &Config) -> Result<Option<local::Scorer>, AppError> {
     let mut modes = config.organisations.iter().map(|organisation| organisation.local_judge);
     match config.local_judge.open() {

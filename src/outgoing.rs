@@ -6,7 +6,7 @@ use reqwest::Response;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A client that follows no redirect: headers may hold a key.
+/// Makes a client that follows no redirect: headers may hold a key.
 pub fn client() -> reqwest::ClientBuilder {
     reqwest::Client::builder()
         .connect_timeout(CONNECT_TIMEOUT)
@@ -15,7 +15,7 @@ pub fn client() -> reqwest::ClientBuilder {
         .user_agent(concat!("aos-guardian/", env!("CARGO_PKG_VERSION")))
 }
 
-/// The whole body of an answer; `None` where it is larger than this.
+/// Reads the whole body of an answer; `None` where it is larger than this.
 ///
 /// # Errors
 ///
