@@ -75,7 +75,7 @@ impl CertificateRule {
     ///
     /// # Errors
     ///
-    /// What was expected.
+    /// A text that says what was expected.
     pub fn parse(text: &str, organisation: OrganisationId) -> Result<Self, String> {
         let expected = || format!("expected `cn:NAME`, `o:NAME`, `dns:NAME` or `uri:NAME`, found `{text}`");
         let (kind, name) = KINDS

@@ -105,7 +105,7 @@ static SAY: LazyLock<Script> = LazyLock::new(|| {
 ///
 /// # Errors
 ///
-/// What was expected. The address is not repeated: it may hold a password.
+/// A text that says what was expected. The address is not repeated: it may hold a password.
 pub fn check(address: &str) -> Result<(), String> {
     let is_known = address.starts_with("redis://") || address.starts_with("rediss://");
     match redis::Client::open(address) {

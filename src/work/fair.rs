@@ -338,7 +338,7 @@ mod tests {
         assert_eq!(all(&places, &ann).len(), 4, "no other is served");
     }
 
-    /// How many of 400 jobs were of `ann`, where both always have one that waits.
+    /// Counts the jobs of `ann` among 400, where both always have one that waits.
     async fn jobs_of_ann(count: usize, weight: u32) -> usize {
         let places = Places::new(count, Reserve::One, &weights(&[("eve", 1), ("ann", weight)]));
         let (told, mut jobs) = tokio::sync::mpsc::unbounded_channel();

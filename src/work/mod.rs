@@ -88,8 +88,8 @@ impl Size {
     }
 }
 
-/// Runs work in the middle of a task that waits for a model: it has no slot, and how often it happens is bounded by the model.
-/// Where it is much, the other tasks of this thread go on in another one.
+/// Runs work in the middle of a task that waits for a model. It has no slot: the model bounds how often it happens. Beside large work, the
+/// other tasks of this thread go on in another one.
 pub fn in_place<T>(size: Size, work: impl FnOnce() -> T) -> T {
     let others = tokio::runtime::Handle::try_current().map(|runtime| runtime.runtime_flavor());
     match (size, others) {
