@@ -128,7 +128,7 @@ fn metrics(settings: &server::Settings) -> Option<Check> {
         (Some(address), _) if !address.ip().is_loopback() && *access == server::MetricsAccess::Anybody => {
             Some(Check::degraded(
                 "metrics",
-                format!("{address}, open to whoever reaches it"),
+                format!("{address}, open to every caller that reaches it"),
                 "nothing to do if only your collector reaches it; else set `api_keys` in `[metrics]`",
             ))
         }

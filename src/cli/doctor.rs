@@ -139,7 +139,7 @@ async fn gateway(settings: &gateway::Settings, config: &Config, offline: bool) -
     if settings.is_unprotected(config.server.listen) {
         return Check::failed(
             "gateway",
-            format!("{name}: everybody who can reach it could call it"),
+            format!("{name}: every caller that can reach it could call it"),
             "give it `client_keys`, a loopback address, or `allow_unauthenticated = true`",
         );
     }

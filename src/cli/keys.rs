@@ -19,7 +19,7 @@ use crate::config::{self, ApiKey, ConfigFile, Keys};
 pub(super) enum Command {
     /// Make a key for an organisation: prints the key, once, and writes its hash into the configuration.
     ///
-    /// An organisation that is not there yet is made. Nobody can find out the key afterwards.
+    /// An organisation that is not there yet is made. The key cannot be found out afterwards.
     New {
         /// The organisation.
         #[arg(value_name = "ORGANISATION")]

@@ -238,7 +238,7 @@ fn run(command: Command) -> anyhow::Result<Ended> {
         Command::Serve(arguments) => {
             let runtime = runtime()?;
             let ended = runtime.block_on(serve::run(&arguments));
-            // What is still being examined has nobody left to be told.
+            // What is still being examined has no caller any more.
             runtime.shutdown_timeout(std::time::Duration::from_millis(500));
             ended
         }

@@ -187,7 +187,7 @@ fn say_open_postures(config: &Config, guardian: &Guardian) {
     }
     match config.server.authentication {
         Authentication::Nobody => {
-            tracing::warn!("open to everybody: no key is asked for at {}", config.server.listen);
+            tracing::warn!("open to every caller: no key is asked for at {}", config.server.listen);
         }
         Authentication::Keys | Authentication::LoopbackOnly => {}
     }

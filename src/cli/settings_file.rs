@@ -148,7 +148,7 @@ pub(super) fn replace(target: &Path, text: &str) -> std::io::Result<()> {
         std::fs::set_permissions(&beside, metadata.permissions())?;
     }
     std::fs::rename(&beside, target).inspect_err(|_| {
-        // What is left of it helps nobody.
+        // The half-written file is of no use.
         let _ = std::fs::remove_file(&beside);
     })
 }

@@ -210,7 +210,7 @@ fn ways(record: &KeptRecord) -> Vec<String> {
     }
     match record.source.as_str() {
         "fallback" => ways.push(
-            "nobody could decide: `guardian doctor` tells why; `[posture]` in the policy says what happens meanwhile"
+            "no decision could be made: `guardian doctor` tells why; `[posture]` in the policy says what happens meanwhile"
                 .to_owned(),
         ),
         "local" => ways.push(

@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     /// Show what would change, and change nothing.
     #[arg(long)]
     dry_run: bool,
-    /// Take back what this command changed: byte for byte where nobody else has written the file since, else entry by entry.
+    /// Take back what this command changed: byte for byte where the file was not written since, else entry by entry.
     #[arg(long, conflicts_with_all = ["guardian", "config"])]
     undo: bool,
     /// The server that decides; left out, each `guardian mcp-stdio` decides by itself.
@@ -114,16 +114,16 @@ fn undo(arguments: &Arguments, file: &Path, text: &str, note: Option<Note>, kept
     let note = note.with_context(|| format!("{}: this user has wrapped nothing in it", file.display()))?;
     let (after, changed) = restored(Form::of(file), text, &note).with_context(|| file.display().to_string())?;
     if text == note.written {
-        say!("nobody else has written the file: it is restored byte for byte");
+        say!("the file was not written since: it is restored byte for byte");
     } else {
         let back = note.entries.len() - changed.len();
         say!(
-            "somebody else has written the file since: {back} entries are restored, everything else stays as it is now"
+            "another program or person has written the file since: {back} entries are restored, everything else stays as it is now"
         );
     }
     for path in &changed {
         let name = printable(path.last().map_or("", String::as_str));
-        say!("{name}: changed by somebody else, and left as it is: take `mcp-stdio` out of it by hand");
+        say!("{name}: changed by another program or person, and left as it is: take `mcp-stdio` out of it by hand");
     }
     change(file, Some(text), Some(&after), arguments.dry_run)?;
     if !arguments.dry_run && changed.is_empty() {
@@ -193,7 +193,7 @@ async fn wants_login(address: &str) -> Option<String> {
             "it asks for a login, which the client does by itself (OAuth): give it headers of its own first".to_owned(),
         ),
         Ok(_) => None,
-        // Nobody logs in to a server on this machine that is not running now.
+        // A server on this machine that is not running now asks for no login.
         Err(_) if is_here => None,
         Err(_) => unknown("it does not answer; try again when it does"),
     }

@@ -82,7 +82,7 @@ impl Reader<'_> {
             Some((at, _)) => Err(self.wrong(
                 &budget,
                 format!(
-                    "is a budget in money, and nobody knows what `{at}` costs: set its `price_in` and `price_out` \
+                    "is a budget in money, and it is not known what `{at}` costs: set its `price_in` and `price_out` \
                      (0.0 where it costs nothing)"
                 ),
             )),

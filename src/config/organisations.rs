@@ -62,7 +62,7 @@ impl Reader<'_> {
             {
                 return Err(self.wrong(
                     &at("api_keys"),
-                    "expected at least one key, `certificates` or `[oidc]`, or nobody could speak for it",
+                    "expected at least one key, `certificates` or `[oidc]`, or no caller could speak for it",
                 ));
             }
             organisations.push(organisation);

@@ -12,7 +12,7 @@ use crate::{limit, server, wire, work};
 impl Reader<'_> {
     pub(super) fn server(&self, file: &ConfigFile, timeout: Duration) -> Result<server::Settings, ConfigError> {
         let (limits, defaults) = (&file.limits, server::Settings::default());
-        // Also where a key that is named is not there: nobody is let in for that.
+        // Also where a key that is named is not there: no caller is let in for that.
         let authenticated = !file.organisations.is_empty();
         let listen = match &file.listen {
             Some(text) => server::parse_listen(text).map_err(|why| self.wrong("listen", why))?,

@@ -353,7 +353,7 @@ impl Reader<'_> {
         if keys.is_empty() {
             return Err(self.wrong(
                 at,
-                "expected at least one key, found none: leave it out where everybody may",
+                "expected at least one key, found none: leave it out to let every caller in",
             ));
         }
         let read = keys.iter().enumerate().map(|(index, text)| {

@@ -40,7 +40,7 @@ fn wrong_values_say_where_what_and_what_to_do() {
         error("[judge]\nbase_url='http://h/v1'\nmodel='m'\napi_key_env='NOT_SET_ANYWHERE'")
             .contains("`NOT_SET_ANYWHERE` is not set")
     );
-    // Whoever writes the key where its variable's name belongs does not find it in a log.
+    // A key that is written where its variable's name belongs stands in no log.
     let key = error("[judge]\nbase_url='http://h/v1'\nmodel='m'\napi_key_env='sk-3kd93jd9'");
     assert!(
         key.contains("`judge.api_key_env`: expected the name of an environment variable") && !key.contains("3kd93jd9"),
@@ -357,6 +357,6 @@ fn keys_that_nobody_needs_may_be_missing_and_are_told() {
             (WhoseKey::Caller, "NOT_SET_EITHER")
         ]
     );
-    // Nobody is let in without a key for that.
+    // No caller is let in without a key for that.
     assert_eq!(config.server.authentication, crate::server::Authentication::Keys);
 }

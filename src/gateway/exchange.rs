@@ -141,7 +141,7 @@ pub(super) const UNKNOWN_TASK: &str =
 /// The message if there is no agent to send a call to.
 const NO_AGENT: &str = "there is no agent behind this gateway";
 /// The message if heartbeats have begun a whole answer.
-pub(super) const UNASKED_STREAM: &str = "the agent behind the gateway answered with a stream that nobody asked for";
+pub(super) const UNASKED_STREAM: &str = "the agent behind the gateway answered with a stream that was not asked for";
 
 /// Answers a call.
 pub(super) async fn answer<P: Protocol>(route: Arc<Route>, call: P, received: Received) -> Response {

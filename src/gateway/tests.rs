@@ -1,4 +1,4 @@
-//! The recipe of a protocol, held by one that nobody speaks: a folder's worth of code, and one line of the table.
+//! The recipe of a protocol, held by a made-up one: a folder's worth of code, and one line of the table.
 //!
 //! It is JSON-RPC over `POST`; `count` is answered whole, `follow` with events.
 
@@ -56,7 +56,7 @@ async fn serve(route: Arc<Route>, mut received: Received) -> Response {
 
 struct Call(RpcRequest);
 
-/// A step that carries what somebody says.
+/// Makes a step that carries what the caller or the agent says.
 fn question(route: &Route, stage: Stage, said: Vec<Json>) -> Question {
     let is_answer = stage == Stage::Response;
     let (method, role) = if is_answer {

@@ -40,13 +40,13 @@ figures! {
     /// The share that the agent used before.
     Done = "words that the agent used before",
     /// The share that no one said before.
-    New = "words that nobody said before",
+    New = "words that were not said before",
     /// Values (ids, addresses, numbers) that the user named.
     ValuesAsked = "values that the user named",
     /// Values that were only read.
     ValuesRead = "values that were only read before",
     /// Values that no one named.
-    ValuesNew = "values that nobody named",
+    ValuesNew = "values that were not named",
     /// The share of a call that stands in an instruction without authority.
     Obeys = "words of an instruction without authority",
     /// The share of a call that stands in a plain request of a text.
@@ -270,7 +270,7 @@ impl Features {
             };
             let id = join(join(join(0xf16, self.part as u32), at as u32), bucket);
             let name = Name::Figure(at);
-            // Whoever writes a text makes it as long as he likes.
+            // An attacker can make a text as long as needed.
             if at == Figure::Length as usize || at == Figure::Codes as usize {
                 self.harm_only.push(Named { id, name });
             } else {

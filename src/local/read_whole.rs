@@ -88,7 +88,7 @@ impl StepContext<'_> {
                 .step
                 .content(passage.content)
                 .map_or("", |content| content.text.as_str());
-            // What a user says in this step, or somebody outside.
+            // What a user says in this step, or an outsider.
             let heard = looks_inside && passage.own && matches!(passage.voice, Voice::User | Voice::Outside);
             let signs = || passage.own.then(|| signs(text)).flatten();
             let in_part = || (heard && is_read_in_part(text, &passage.words)).then_some(Unread::Words);

@@ -102,7 +102,7 @@ impl Model {
         let context = StepContext::of(scored.step, scored.past, unmask, &self.vocabulary);
         let features = Features::of(&context, scored.findings, scored.policy);
         let step: f32 = features.step.iter().map(|named| self.weight(named.id)).sum();
-        // INVARIANT: what a text says is no evidence against harm, whoever adds to it.
+        // INVARIANT: what a text says is no evidence against harm: an attacker can add words.
         let harm_only: f32 = features
             .harm_only
             .iter()

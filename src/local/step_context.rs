@@ -214,9 +214,9 @@ impl<'a> StepContext<'a> {
             return None;
         }
         match (self.step.kind, Voice::of(content.origin)) {
-            // What is asked of another agent is a request, whoever words it.
+            // What is asked of another agent is a request, also where the agent words it.
             (Kind::A2aRequest, Some(Voice::Agent)) => Some(Voice::User),
-            // Nobody has said who speaks in a message of the system: it is read as a request is.
+            // A message of the system does not say who speaks: it is read as a request is.
             (Kind::SystemMessage, None) if content.origin == Origin::Unknown => Some(Voice::User),
             (_, voice) => voice,
         }

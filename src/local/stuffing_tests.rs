@@ -1,9 +1,9 @@
-//! What somebody who knows the weights gains by adding words to an attack.
+//! Gains of an attacker who knows the weights and adds words to an attack.
 
 use super::Model;
 use crate::model::Origin;
 
-/// Attacks of several kinds, in texts that anybody may have written.
+/// Attacks of several kinds, in texts of outsiders.
 fn attacks() -> impl Iterator<Item = &'static str> {
     include_str!("stuffing/attacks.txt").lines()
 }

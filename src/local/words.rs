@@ -174,7 +174,7 @@ impl Reader<'_> {
             return;
         }
         let shape = match (open.digits, open.letters) {
-            // However long: what is no token is a word that nobody knows.
+            // However long: what is no token is an unknown word.
             (0, _) => Shape::Word,
             (1..=4, 0) => Shape::Number,
             (digits, letters) if digits * 2 >= letters && digits + letters >= 6 => match self.may_spell(&open, end) {

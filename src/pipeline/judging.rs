@@ -152,7 +152,7 @@ impl Guardian {
                 draft.message = message(Decision::Deny, method, &draft.reason_codes);
                 let why = match posture {
                     Posture::Allow => {
-                        "which whoever wrote the step can bring about, so the open posture does not count"
+                        "which the author of the step can bring about, so the open posture does not count"
                     }
                     Posture::Deny | Posture::Error => "and the posture is closed",
                 };

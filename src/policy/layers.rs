@@ -151,7 +151,7 @@ impl WrittenLayers {
             let callers = layer.callers.take().filter(|callers| !callers.is_empty());
             if team.is_none() && callers.is_none() {
                 let why = "expected `callers` or `team`: an agent's id is its own claim, so say whose claim is believed (`caller` in \
-                           audit records; `[\"*\"]` believes everybody)";
+                           audit records; `[\"*\"]` believes every caller)";
                 return Err(at(key("callers"), why));
             }
             let patterns = |list: &[String]| NamePatterns::new(list).map_err(|why| at(key("callers"), &why));

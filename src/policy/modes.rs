@@ -50,10 +50,10 @@ impl ModeLine {
             let why = "expected at least one of `agents`, `callers`, `methods` and `rules`; for everything, set `mode` of the organisation";
             return Err(("mode", why.to_owned()));
         }
-        // An agent's id is what its request says: alone, any agent could take a name that nobody stops.
+        // An agent's id is what its request says: alone, any agent could take a name that is not stopped.
         if enforcement == Enforcement::Observe && !entry.agents.is_empty() && entry.callers.is_empty() {
             let why = "expected `callers` beside `agents`: an agent's id is its own claim, so say whose claim is believed \
-                       (`caller` in audit records; `[\"*\"]` believes everybody)";
+                       (`caller` in audit records; `[\"*\"]` believes every caller)";
             return Err(("callers", why.to_owned()));
         }
         Ok(entry)

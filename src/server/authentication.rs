@@ -24,7 +24,7 @@ impl Authentication {
         match self {
             Authentication::Keys => "keys are asked for",
             Authentication::LoopbackOnly => "no keys, this machine only",
-            Authentication::Nobody => "no keys, open to everybody",
+            Authentication::Nobody => "no keys, open to every caller",
         }
     }
 }

@@ -62,7 +62,7 @@ leniencies! {
     /// A wrapped message without a method of its own.
     MethodOfEnvelope = "method_of_envelope", "the message has no method, so that of the request was taken for it";
     /// Words whose sender and receiver cannot be told.
-    UnknownDirection = "unknown_direction", "nobody can tell who sends the message to whom, so its words are taken for another's";
+    UnknownDirection = "unknown_direction", "it cannot be told who sends the message to whom, so its words are taken for another's";
     /// A byte order mark before the body.
     ByteOrderMark = "byte_order_mark", "the byte order mark before the body was left out";
     /// A body declared as JSON-RPC rather than JSON.

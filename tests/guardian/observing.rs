@@ -302,7 +302,7 @@ fn the_servers_of_a_client_are_wrapped_and_taken_out_again() {
     assert!(said(&["wrap-config", "--client", "cursor"], home.path(), 0).contains("nothing changes"));
     let undone = said(&["wrap-config", "--client", "cursor", "--undo"], home.path(), 0);
     assert!(undone.contains("byte for byte") && read() == before, "{undone}");
-    // A server that was added in between, and a file that somebody else has written since.
+    // A server that was added in between, and a file that another program has written since.
     said(&["wrap-config", ".cursor/mcp.json"], home.path(), 0);
     let added = read().replace(
         "\n  },\n}",
@@ -313,7 +313,7 @@ fn the_servers_of_a_client_are_wrapped_and_taken_out_again() {
     assert_eq!(read().matches("mcp-stdio").count(), 2, "{}", read());
     std::fs::write(&file, read().replace("// mine", "// yours")).unwrap();
     let undone = said(&["wrap-config", ".cursor/mcp.json", "--undo"], home.path(), 0);
-    assert!(undone.contains("somebody else"), "{undone}");
+    assert!(undone.contains("another program"), "{undone}");
     let expected = before.replace("// mine", "// yours").replace(
         "\n  },\n}",
         "\n    \"time\": {\"command\": \"uvx\", \"args\": [\"mcp-server-time\"]}\n  },\n}",

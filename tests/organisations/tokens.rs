@@ -120,7 +120,7 @@ fn wrong_signatures(issuer: &Issuer, good: &str) -> Wrong {
     let claims = issuer.claims("acme");
     let (message, signature) = good.rsplit_once('.').unwrap();
     let confused = {
-        // The public key, known to everybody, as the secret of an HMAC.
+        // The public key, known to every caller, as the secret of an HMAC.
         let header = jsonwebtoken::Header {
             kid: Some("k1".to_owned()),
             ..jsonwebtoken::Header::new(jsonwebtoken::Algorithm::HS256)
@@ -393,5 +393,5 @@ fn settings_that_would_trust_too_much_are_refused() {
     ] {
         assert!(refused(&text).contains(said), "{text}: {}", refused(&text));
     }
-    assert!(refused("").contains("nobody could speak for it"));
+    assert!(refused("").contains("no caller could speak for it"));
 }

@@ -190,7 +190,7 @@ impl AskingArguments {
     /// Returns the settings for questions of a batch: as configured, or as they would be if only a model were.
     fn settings(&self, config: &Config) -> judge::Settings {
         let mut settings = once(config.judge.clone().unwrap_or_else(|| unconfigured(None)));
-        // Whoever answers, there is one of them.
+        // One endpoint answers a batch, whichever it is.
         settings.first = None;
         settings.llm.endpoints.truncate(1);
         if let (Some(model), Some(endpoint)) = (&self.batch_model, settings.llm.endpoints.first_mut()) {

@@ -54,7 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     })
 }
 
-/// What is not read is no error, but whoever wrote it should hear that it does nothing.
+/// Notes of what is not read: it is no error, but its author should hear that it does nothing.
 #[derive(Default)]
 pub(super) struct Notes(BTreeMap<String, (usize, String)>);
 

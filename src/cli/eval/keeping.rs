@@ -83,7 +83,7 @@ fn own_log(report: &Path) -> PathBuf {
 /// The name of the error that says that a ceiling was reached.
 const CEILING: &str = "run_ceiling";
 
-/// Runs cases until they are all run, a ceiling is reached, or somebody presses Ctrl-C, and says why it ended early, where it did.
+/// Runs cases until they are all run, a ceiling is reached, or the user presses Ctrl-C, and says why it ended early, where it did.
 pub(super) async fn run_cases(
     runner: &Runner<'_>,
     cases: impl Iterator<Item = Result<Case, EvalError>>,

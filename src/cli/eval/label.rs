@@ -12,7 +12,7 @@ use crate::cli::{Ended, printable};
 use crate::eval::{Open, Reading, labelled, open_steps, reading};
 use crate::model::ReasonCode;
 
-/// Label the steps of a suite that have no label, or whose label somebody doubts.
+/// Label the steps of a suite that have no label, or whose label is in doubt.
 ///
 /// Shown are steps of sessions without `label`, requests without `expected`, and whatever has the confidence `low` or `disputed`; each
 /// with the session before it. One key is one label, which is written into the suite at once: to go on later, repeat the command.

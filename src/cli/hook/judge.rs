@@ -78,7 +78,7 @@ fn read(until: Instant) -> anyhow::Result<Vec<u8>> {
     std::thread::spawn(move || {
         let mut input = Vec::new();
         let done = std::io::stdin().lock().take(MAX_SIZE + 1).read_to_end(&mut input);
-        // Nobody may be waiting any more.
+        // The receiver may have stopped waiting.
         let _ = send.send(done.map(|_| input));
     });
     let input = received
@@ -113,7 +113,7 @@ fn decide(
         guardian.flush_sessions();
         guardian.flush_audit();
     }
-    // What is still being decided has nobody left to be told.
+    // What is still being decided has no caller any more.
     runtime.shutdown_background();
     Ok(ruling)
 }

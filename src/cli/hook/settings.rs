@@ -148,7 +148,7 @@ pub(super) fn uninstall(arguments: &Uninstall) -> anyhow::Result<Ended> {
     };
     let note = note_of(&file)?;
     let after = match &note {
-        // Nobody else has written the file: it is as it was, byte for byte.
+        // The file was not written since: it becomes what it was, byte for byte.
         Some(note) if note.written == before => note.before.clone(),
         Some(_) | None => hook::uninstall(program, &before).with_context(|| file.display().to_string())?,
     };

@@ -156,7 +156,7 @@ pub(super) async fn notify(route: &Arc<Route>, received: Received) -> Response {
         if learned.is_err() {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, UNKNOWN_TASK);
         }
-        return refuse(StatusCode::GONE, "nobody waits for this notification");
+        return refuse(StatusCode::GONE, "no task waits for this notification");
     };
     let notification = match route.parse(&received.body) {
         Ok(notification) if notification.is_object() => notification,

@@ -88,7 +88,7 @@ impl Following {
         self.held.push(event);
     }
 
-    /// Leaves out words on the lines beside the data, which nobody judges.
+    /// Leaves out words on the lines beside the data, which are not judged.
     fn keep_identifiers(&self, event: &mut Event) {
         event.id = event.id.take().filter(|id| is_identifier(id));
         if self.turn.api == Api::Completions && !is_identifier(&event.name) {

@@ -60,8 +60,8 @@ enum Op {
 /// The reason why a path is not served.
 const UNKNOWN: &str = "this gateway passes chat completions, responses, messages, counts of tokens, models, embeddings and moderations; \
                        there is nothing here";
-const BATCH: &str = "batches bring their answers later, where nobody can judge them: they are not passed";
-const BACKGROUND: &str = "answers in the background come where nobody can judge them: they are not passed";
+const BATCH: &str = "batches bring their answers later, where they cannot be judged: they are not passed";
+const BACKGROUND: &str = "answers in the background come where they cannot be judged: they are not passed";
 const STORED: &str = "stored answers are not shown here: they hold calls that were stopped";
 const WEBSOCKET: &str = "websockets are not passed here: use HTTP";
 

@@ -13,7 +13,7 @@ pub(super) enum Step {
     Frees,
     /// It is the last one.
     Ends,
-    /// Nobody knows what it says: it does not go on.
+    /// It is of an unknown kind: it does not go on.
     Drops,
     /// It tells of an error, and is the last one.
     Fails,

@@ -137,7 +137,7 @@ impl Lines {
                     None => self.send(passed, &client.to, &client.to).await,
                 }
             }
-            // Nobody is going to answer what waits.
+            // The server is gone, so the calls that wait get an error.
             for asked in self.session.drain_asked() {
                 self.tell(&client.to, &asked.fault("the MCP server has ended")).await;
             }
@@ -192,7 +192,7 @@ impl Lines {
     }
 
     async fn of_server(&self, line: Line, to_client: &mpsc::Sender<String>) -> Passed {
-        // What begins like a message may be an answer that somebody waits for; anything else is a line of some log.
+        // What begins like a message may be an answer that the client waits for; anything else is a line of some log.
         let is_lost = match &line {
             Line::TooLong => true,
             Line::Whole(bytes) => bytes.trim_ascii_start().starts_with(b"{"),
@@ -262,7 +262,7 @@ mod tests {
 
     use super::*;
 
-    /// What a client of a server is told within a time, about a call that nobody decides about.
+    /// Returns what a client of a server is told within a time, about a call that is never decided.
     async fn told_of(call: serde_json::Value, within: Duration) -> Vec<String> {
         // It takes connections, and answers none.
         let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

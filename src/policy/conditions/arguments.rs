@@ -101,7 +101,7 @@ impl Arguments {
             self.numbers.insert(path.to_owned(), number);
         }
         if self.texts.insert(path.to_owned(), text).is_some() {
-            // `a.b` as a name, and as `b` within `a`: nobody knows which of them the tool reads.
+            // `a.b` as a name, and as `b` within `a`: it is not known which of them the tool reads.
             self.unseen.paths.insert(path.to_owned());
         }
     }

@@ -203,7 +203,7 @@ impl Condition {
             suggested: Treatment::Suspect,
             ..self.rule.on_step(
                 Pointer::default(),
-                format!("Nobody knows whether it holds, because {why}: {}", self.rule.title),
+                format!("It cannot be told whether it holds, because {why}: {}", self.rule.title),
             )
         }
     }

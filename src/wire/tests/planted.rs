@@ -40,7 +40,7 @@ fn expected_origin(sample: &Sample, pointer: &str) -> Origin {
         .filter(|(prefix, _)| begins(prefix))
         .max_by_key(|(prefix, _)| prefix.len())
         .map(|(_, origin)| *origin)
-        .unwrap_or_else(|| panic!("{}: the sample says nobody speaks at {pointer}", sample.name))
+        .unwrap_or_else(|| panic!("{}: the sample says no one speaks at {pointer}", sample.name))
 }
 
 fn is_envelope(pointer: &str) -> bool {

@@ -178,7 +178,7 @@ fn row_36_the_method_in_the_name_of_the_request() {
         ),
         (json!({ "payload": { "params": params } }), Some("method_of_envelope")),
         (json!({ "message": inner("tools/call", params.clone()) }), None),
-        // Whoever forwards the message may take either for its method.
+        // A program that forwards the message may take either for its method.
         (json!({ "message": inner("tools/list", params.clone()) }), None),
     ] {
         let step = step(&request("protocols/MCP/tools/call", wrapped.clone()));

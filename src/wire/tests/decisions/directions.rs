@@ -1,4 +1,4 @@
-//! Whose words a message holds: who serves and who asks, and what is nobody's to tell.
+//! The author of a message's words: who serves and who asks, and where that cannot be told.
 
 use proptest::prelude::*;
 
