@@ -19,7 +19,7 @@ use aos_guardian::policy::Policy;
 use aos_guardian::session::SessionSnapshot;
 use aos_guardian::wire;
 
-/// Attacks of several kinds, in texts that anybody may have written.
+/// Attacks of several kinds, in texts of outsiders.
 static ATTACKS: LazyLock<Vec<&str>> =
     LazyLock::new(|| include_str!("../src/local/stuffing/attacks.txt").lines().collect());
 

@@ -233,7 +233,7 @@ class Client(threading.Thread):
             phase.waits.append(time.time() - begun)
             if why:
                 phase.refused[why] = phase.refused.get(why, 0) + 1
-                # Nobody knows whether the session has this step.
+                # The session may have this step or not.
                 session.begin()
                 return
             result = told["result"]

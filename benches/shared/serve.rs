@@ -62,7 +62,7 @@ impl Served {
         self.connect_with(String::new())
     }
 
-    /// A connection of whoever has this key.
+    /// Opens a connection of the caller with this key.
     pub(crate) fn connect_as(&self, key: &str) -> Client {
         self.connect_with(format!("x-api-key: {key}\r\n"))
     }

@@ -114,7 +114,7 @@ impl PostgresStore {
         let (config, tls) = (self.config.clone(), self.tls.clone());
         let client = Self::wait(&self.driver, self.until(), async move {
             let (client, connection) = config.connect(tls).await?;
-            // It ends with the client, and says why to whoever uses that.
+            // It ends with the client, whose calls then fail with the reason.
             tokio::spawn(connection);
             client
                 .batch_execute(

@@ -60,7 +60,7 @@ async fn nodes_ask_once_for_equal_steps_and_keep_the_answer_for_all() {
     let answers: Vec<_> = answers.into_iter().map(|answer| answer.unwrap().0.0).collect();
     assert_eq!(asked.load(Ordering::SeqCst), 1);
     assert!(answers.iter().all(|answer| *answer == answers[0]));
-    // Another organisation's equal step is asked for itself, and a failure is kept by nobody.
+    // Another organisation's equal step is asked for itself, and no node keeps a failure.
     gate.notify_one();
     let other = nodes[3].get_or_ask(&OrganisationId::new("other"), key(1), ask(9)).await;
     assert_eq!((other.unwrap().0.0, asked.load(Ordering::SeqCst)), (9, 2));

@@ -99,7 +99,7 @@ impl Level {
     ///
     /// The first key that looks like a misspelt one, and the one that it looks like.
     pub(super) fn unknown(&self, json: &str) -> Result<Vec<String>, String> {
-        // What is no object is somebody else's error.
+        // A text that is no object is reported by its reader.
         let Ok(object) = serde_json::from_str::<BTreeMap<String, IgnoredAny>>(json) else {
             return Ok(Vec::new());
         };

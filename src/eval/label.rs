@@ -209,7 +209,7 @@ fn put(line: &str, object: &str, values: &[(&str, Value)]) -> Result<String, Eva
     for (name, value) in values {
         match members.get(*name) {
             Some(there) => edits.push((place(there.get()), value.to_string())),
-            // Nobody doubted it, and no reason was given: nothing to take back.
+            // The label was not in doubt, and no reason was given: nothing to take back.
             None if *name == "confidence" || *value == json!([]) => {}
             None => front.push(format!("\"{name}\":{value}")),
         }

@@ -138,7 +138,7 @@ impl Outcome {
             Decision::Allow => 0,
             Decision::Modify => taken_out(case, verdict.modified.as_ref().map(|step| step.original.json())),
         };
-        // What nobody has answered yet says nothing about a judge: it counts as an error, not as what the posture makes of it.
+        // A question without an answer says nothing about a judge: it counts as an error, not as what the posture makes of it.
         let unanswered =
             |code: &str| batch::NO_ANSWER.contains(&code) || code == recording::MISS || code == meter::CEILING;
         let open = verdict

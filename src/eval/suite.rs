@@ -246,7 +246,7 @@ fn lines(file: &Path) -> io::Result<Lines> {
     Ok(Box::new(BufReader::new(File::open(file)?).lines().enumerate()))
 }
 
-/// The document of a file, or each of its list, on a line; the file as it is where it is no JSON, for whoever reads it to say so.
+/// The document of a file, or each of its list, on a line; the file as it is where it is no JSON: its reader reports that.
 fn one_a_line(text: &str) -> Vec<String> {
     match serde_json::from_str(text) {
         Ok(Value::Array(documents)) => documents.iter().map(Value::to_string).collect(),

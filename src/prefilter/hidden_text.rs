@@ -336,7 +336,7 @@ fn hidden_markup(folded: &str) -> Vec<Range<usize>> {
         };
         let end = whole.end() + length.unwrap_or(rest.len());
         if spans.len() >= most {
-            // Of more than anybody writes, the rest is one.
+            // Of more than honest texts have, the rest is one.
             spans.push(whole.start()..folded.len());
             break;
         }

@@ -119,7 +119,7 @@ proptest::proptest! {
     }
 }
 
-/// What is passed over when a content is plain and nobody heeds its name.
+/// Returns the findings that are passed over when a content is plain and no rule heeds its name.
 fn passed_over(text: &str, label: Option<&str>, origin: Origin) -> Vec<Finding> {
     static STANDARD: LazyLock<(Prefilters, Policy)> =
         LazyLock::new(|| (Prefilters::standard().unwrap(), Policy::standard().unwrap()));

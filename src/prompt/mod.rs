@@ -25,7 +25,7 @@
 //!
 //! **The history.** The user's requests so far (`r1`, `r2`, …), and the most relevant of the earlier steps with their outcomes. Requests are served
 //! first, then the places where something of the step was read first ([`FirstRead`](crate::model::FirstRead)). Earlier steps have no authority,
-//! whoever speaks in them.
+//! whatever their origin.
 //!
 //! **The budget** counts estimated tokens of both prompts. Short contents are shown whole; long ones share what is left: windows around findings and
 //! around what was read before come first, then some of their head and tail, then the windows that rank highest ([`RankWindows`]). Or they are shown

@@ -43,7 +43,7 @@ pub struct Prompts {
     source: String,
     /// The source of each template, for error messages.
     places: BTreeMap<&'static str, String>,
-    /// Tokens of each kind's own prose, once somebody needs them.
+    /// Tokens of each kind's own prose, once they are needed.
     prose: BTreeMap<Kind, OnceLock<usize>>,
 }
 

@@ -389,7 +389,7 @@ fn a_file_that_cannot_be_read_is_named_and_not_poured_out() {
             .contains("form=\"unreadable file\" media=\"image/png\" edit=\"no\"")
     );
     assert!(rendered.user.contains("⟦… 21,952 bytes cut, not shown …⟧"));
-    assert_eq!(rendered.cut, [], "nobody could have read it");
+    assert_eq!(rendered.cut, [], "no model could have read it");
 }
 
 #[test]

@@ -153,7 +153,7 @@ impl Canaries {
             policy: admitted.policy_of(&shown.step),
             prompts: &organisation.prompts,
             deadline: tokio::time::Instant::now() + self.settings.timeout,
-            // Nobody's allowance: whoever configures canaries pays for them.
+            // No organisation's allowance: the operator who configures canaries pays for them.
             budget: &judge::UnlimitedBudget,
             ranks: None,
         };

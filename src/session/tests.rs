@@ -1,4 +1,4 @@
-//! Sessions as a whole: bounded, kept apart, complete when steps come at once, and deaf to whoever claims to be the user.
+//! Sessions as a whole: bounded, kept apart, complete when steps come at once, and deaf to texts that claim to be the user's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -489,7 +489,7 @@ proptest! {
         prop_assert_eq!(authority_of(&steps, &settings), asked);
     }
 
-    /// Without a user there is no authority, and nobody pretends that there was one.
+    /// Without a user there is no authority, and no text can pretend that there was one.
     #[test]
     fn no_untrusted_text_makes_a_user(noise in proptest::collection::vec(untrusted(), 0..20)) {
         let past = noise.iter().fold(SessionSnapshot::default(), |past, (origin, text)| {

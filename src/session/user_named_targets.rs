@@ -1,7 +1,7 @@
 //! The objects that the user named: one that the user spoke of lowers what a rule may decide to evidence.
 //!
 //! A rule that looks at one call knows what a command does, and not who wanted it. A user that asks to write an image to `/dev/sdc`, to drop
-//! `legacy_2019` or to run an installer by its address has named what is acted upon, and a judge weighs the rest. What is certain, whoever asked,
+//! `legacy_2019` or to run an installer by its address has named what is acted upon, and a judge weighs the rest. A finding that is certain even if the user asked
 //! stays as it is. Only words of the user in this session count.
 
 use super::lexicon::words;

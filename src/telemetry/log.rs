@@ -42,7 +42,7 @@ impl Lines {
 
 fn writing_to(output: impl Write + Send + 'static) -> SyncSender<Job> {
     let (jobs, inbox) = sync_channel(WAITING);
-    // Without the thread every line is lost and counted: there is nobody whom an error could be told.
+    // Without the thread every line is lost and counted; an error could only be logged.
     let _ = std::thread::Builder::new()
         .name("log".to_owned())
         .spawn(move || write(output, &inbox));

@@ -183,7 +183,7 @@ pub enum StartError {
 }
 
 fn log_panics() {
-    // What the standard hook prints would wait for whoever reads standard error.
+    // The standard hook prints, and would wait for the reader of standard error.
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         tracing::error!(place, "a thread panicked");

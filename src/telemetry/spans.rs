@@ -69,7 +69,7 @@ pub fn request(method: &str, route: &str, headers: &HeaderMap) -> Span {
         http.response.status_code = Empty,
     );
     if let Some(parent) = parent {
-        // It fails for spans that nobody collects.
+        // It fails for spans that are not collected.
         let _ = span.set_parent(parent);
     }
     span

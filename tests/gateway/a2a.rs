@@ -236,7 +236,7 @@ async fn verdicts_may_come_from_another_guardian() {
     let guardian = TestGuardian::with(&toml).await;
     let answer = Caller::of(&guardian).call("message/send", message("Hello")).await;
     assert_eq!(answer["error"]["data"]["aos"]["stage"], "response", "{answer}");
-    assert_eq!(agent.asked().len(), 2, "the call, and that nobody reads the answer");
+    assert_eq!(agent.asked().len(), 2, "the call, and that the answer is not read");
     assert_eq!(other.records(2).await.len(), 2);
 }
 

@@ -51,7 +51,7 @@ type Script = dyn Fn(&Asked) -> Answers + Send + Sync;
 struct Shared {
     script: Box<Script>,
     asked: Mutex<Vec<Asked>>,
-    /// Lives as long as somebody reads a stream.
+    /// Lives as long as a stream is read.
     reading: Arc<()>,
 }
 

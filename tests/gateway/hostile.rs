@@ -1,4 +1,4 @@
-//! What outsiders try: bytes that lie, streams that are cut oddly, methods that nobody defines, addresses that lead inside.
+//! What outsiders try: bytes that lie, streams that are cut oddly, methods that no protocol defines, addresses that lead inside.
 
 use std::io::Write;
 

@@ -1,4 +1,4 @@
-//! Whoever dies in the middle — the agent, the judge, the caller — takes everything along: nothing stays under way.
+//! An agent, a judge or a caller that dies in the middle takes everything along: nothing stays under way.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

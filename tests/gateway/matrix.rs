@@ -270,7 +270,7 @@ async fn late_exchange(scene: RuleContext, asks: &str, says: &str) {
     }
 }
 
-/// Nobody takes a refusal for an answer, also where the status was given away to heartbeats.
+/// Checks that no client takes a refusal for an answer, also where the status was given away to heartbeats.
 async fn told(scene: &RuleContext, text: &str) {
     let door = scene.door;
     well_formed(door, text);

@@ -120,7 +120,7 @@ async fn a_task_that_one_node_stopped_stays_stopped_on_all() {
             assert!(!answer.to_string().contains("Oslo"), "{answer}");
         }
     }
-    // Nobody knows what other nodes stopped: what is asked for by name is not shown, what begins goes on.
+    // It is not known what other nodes stopped: what is asked for by name is not shown, what begins goes on.
     open.send_replace(false);
     says(&there, "this node goes on by itself").await;
     let asked = agent.asked().len();

@@ -181,7 +181,7 @@ async fn agent() -> Agent {
     .await
 }
 
-/// Whether a text was shown under this origin. What stands in metadata may be anybody's: it has no authority in any case.
+/// Returns `true` if a text was shown under this origin. Metadata may hold words of any author: they have no authority in any case.
 fn fits(mark: &str, found: Option<&str>, expected: &str) -> bool {
     let metadata = mark.ends_with("meta") || ["e", "f", "g", "i", "j", "k"].contains(&mark);
     found == Some(expected) || (metadata && found == Some("unknown"))

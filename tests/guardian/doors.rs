@@ -56,7 +56,7 @@ async fn without_keys_a_page_of_another_site_is_refused() {
     ] {
         assert_eq!(send(name, value).await.decision(), "allow", "{name}: {value}");
     }
-    // What is read there is nobody's business either.
+    // Metrics and health are withheld from such requests too.
     let client = reqwest::Client::builder().no_proxy().build().unwrap();
     for path in ["metrics", "readyz", "healthz"] {
         let url = format!("{}{path}", guardian.url);
@@ -139,7 +139,7 @@ async fn an_open_posture_is_said_by_readyz() {
         page.contains("open posture: `default`") && page.contains(": steps/message\n"),
         "{page}"
     );
-    // Without a model there is nobody who could fail to decide.
+    // Without a model no judge can fail to decide.
     let text = format!("policy = '{}'", policy.display());
     assert!(!TestGuardian::with(&text).await.get("readyz").await.1.contains("open"));
 }

@@ -1,4 +1,4 @@
-//! The guardian over endpoints that die, return, refuse, or are asked by everybody at once.
+//! The guardian over endpoints that die, return, refuse, or are asked by all callers at once.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -97,7 +97,7 @@ async fn one_case_is_explained_from_its_findings_to_what_the_model_said() {
     ] {
         assert!(text.contains(told), "{told}: {text}");
     }
-    // By its place; rules see the words, and nobody is asked.
+    // By its place; rules see the words, and no model is asked.
     let asked = judge.asked();
     let (code, text, _) = explain(&["suite.jsonl:2", "--offline", "--prompt"]).await.unwrap();
     assert_eq!(code, 3, "{text}");
@@ -302,7 +302,7 @@ async fn a_running_guardian_is_asked_over_a_socket() {
         .collect();
     assert_eq!(decisions, ["deny", "allow", "allow"]);
     assert_eq!(report["outcomes"][0]["verdict_source"], "rules");
-    // Where nobody answers, nothing is decided; that is no denial.
+    // Where no model answers, nothing is decided; that is no denial.
     let closed = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()

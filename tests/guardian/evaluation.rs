@@ -148,7 +148,7 @@ fn an_answer_with_the_canary_of_another_question_is_no_answer() {
         (&pries["verdict_source"], &pries["error"]),
         (&json!("fallback"), &json!("canary"))
     );
-    // Nobody answered: an error, and not what the posture makes of it.
+    // No model answered: an error, and not what the posture makes of it.
     let greets = outcome(&report, "greets");
     assert_eq!(
         (&greets["decision"], &greets["error"]),
@@ -216,7 +216,7 @@ async fn a_recorded_run_is_had_again_without_an_endpoint() {
     assert_eq!(judge.asked(), 2);
     drop(judge);
 
-    // Without the key, too: nobody is asked.
+    // Without the key, too: no model is asked.
     let keyless = format!("{toml}api_key_env = \"A_KEY_THAT_IS_SET_NOWHERE\"\n");
     std::fs::write(folder.path().join("guardian.toml"), keyless).unwrap();
     let (code, _, error) = run(&["suite.jsonl", "--record", "said.jsonl"]).await.unwrap();

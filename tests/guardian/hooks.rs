@@ -207,7 +207,7 @@ async fn what_is_edited_comes_back_in_the_programs_form() {
 #[test]
 fn without_an_answer_it_is_denied_unless_told_otherwise() {
     let home = tempfile::tempdir().unwrap();
-    // A port at which nobody listens any more.
+    // A port at which no server listens any more.
     let gone = std::net::TcpListener::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()

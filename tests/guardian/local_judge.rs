@@ -10,7 +10,7 @@ use crate::support::{ScriptedJudge, TestGuardian, policy_file, tool_call, tool_r
 const TRUSTING: &str = "[local_judge.thresholds]\ndefault = { allow_below = 1.0, deny_above = 1.0 }";
 /// A policy under which every step is an attack.
 const SUSPICIOUS: &str = "[local_judge.thresholds]\ndefault = { allow_below = 0.0, deny_above = 0.0 }";
-/// A policy under which nobody knows.
+/// A policy under which the scorer is never sure.
 const UNSURE: &str = "[local_judge.thresholds]\ndefault = { allow_below = 0.0, deny_above = 1.0 }";
 /// A policy that shows callers what the scorer made of a step.
 const DISCLOSED: &str = "[disclosure]\nlocal = true";

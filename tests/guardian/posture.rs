@@ -95,7 +95,7 @@ async fn an_open_posture_allows_what_no_rule_denies() {
     );
 }
 
-/// What a judge may be brought to by whoever wrote the step.
+/// Failures that the author of a step can bring about.
 fn provoked() -> Vec<(&'static str, ResponseTemplate)> {
     let choice = |message: serde_json::Value, reason: &str| {
         ResponseTemplate::new(200).set_body_json(json!({"choices": [{"message": message, "finish_reason": reason}]}))

@@ -101,7 +101,7 @@ async fn the_deadline_covers_examining_and_an_open_posture_opens_nothing_then() 
             judge.url()
         ))
         .await;
-        // In a debug build this takes seconds; the rest of it goes on, and holds up nobody.
+        // In a debug build this takes seconds; the rest of it goes on, and holds up no other step.
         let reply = guardian.post(&large(900_000)).await;
         match code {
             Some(code) => assert_eq!(reply.error_code(), code),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{tool_call, tool_result, user_message};
 
-/// A running `guardian serve`; nobody reads its standard error.
+/// A running `guardian serve`, whose standard error is not read.
 pub(crate) struct Program {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -135,7 +135,7 @@ fn where_records_are_asked_for_no_verdict_leaves_without_one() {
         }
         told.push(answer["result"]["data"]["decisionId"].as_str().unwrap().to_owned());
     }
-    assert!(told.len() < MANY, "a pipe that nobody reads took every record");
+    assert!(told.len() < MANY, "a pipe that is not read took every record");
     program.signal("-TERM");
     assert!(program.ends_within(Duration::from_secs(20)));
     // Every verdict that was told has its record, though the program ended with its output stalled.

@@ -40,7 +40,7 @@ impl Process {
         let url = lines
             .find_map(|line| Some(format!("{}/", line.unwrap().strip_prefix("listening on ")?)))
             .unwrap();
-        // A pipe that nobody reads fills up.
+        // A pipe that is not read fills up.
         std::thread::spawn(move || lines.for_each(drop));
         Self {
             child,
@@ -103,7 +103,7 @@ async fn what_a_session_knew_outlives_the_process_where_a_folder_is_configured()
         for step in before() {
             first.post(&step).await;
         }
-        // Whoever is killed loses what is not written yet: a step later it is.
+        // A guardian that is killed loses what is not written yet: a step later it is.
         first.post(&user_message("Thanks. And on Sunday?")).await;
         written(folder.path()).await;
         first.end(how);

@@ -117,7 +117,7 @@ async fn the_next_endpoint_is_asked_after_every_fault_of_the_first() {
         assert_eq!(&*reply.endpoint, "second", "{status} {body}");
         assert!(
             first.asked().len() <= 2,
-            "nobody insists on {status} while another endpoint waits"
+            "{status} is not tried again while another endpoint waits"
         );
     }
     let html = || ResponseTemplate::new(200).set_body_raw("<html>Welcome!</html>", "text/html");

@@ -203,7 +203,7 @@ pub(crate) fn answers_in(session: &str, steps: impl IntoIterator<Item = Value>) 
     steps.into_iter().map(ask).collect()
 }
 
-/// The same request in a session that nobody used before, where it names one.
+/// The same request in a session that was not used before, where it names one.
 fn in_a_fresh_session(request: &Value) -> Value {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let mut request = request.clone();

@@ -677,7 +677,7 @@ async fn s10_numbers_without_quotes_are_read_and_judged() {
         !shown.contains("4111111111111111") && shown.contains("\"visits\":12"),
         "{shown}"
     );
-    // Times, counts and ids of many digits are nobody's.
+    // Times, counts and ids of many digits are no personal data.
     let outputs = json!([{"kind": "data", "data": {"created": 1763700000123_u64, "id": 9007199254740991_u64, "size": 123456789}}]);
     assert_eq!(door.ask(&tool_outputs(outputs)).await.decision(), ALLOW);
     // What is no content all the same reaches the judge: a call with another amount is another call.

@@ -635,7 +635,7 @@ fn t6_rarer_encodings_of_orders_change_nothing() {
     );
 }
 
-/// Moved from a denial to evidence: encodings that hardly anybody uses are no longer decoded, because each decoder costs time
+/// Moved from a denial to evidence: rare encodings are no longer decoded, because each decoder costs time
 /// on every text. The judge is told of a block that names one, and of words of instructions backwards or mirrored.
 #[test]
 fn t6_encodings_that_are_not_read_are_told() {

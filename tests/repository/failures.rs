@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use regex::Regex;
 
 const PAGE: &str = include_str!("../../src/judge/FAILURES.md");
-/// Which failures nobody can bring about.
+/// The source that says which failures the author of a step cannot bring about.
 const JUDGE: &str = include_str!("../../src/judge/failure.rs");
 const FAILURE: &str = include_str!("../../src/llm/failure.rs");
 const ANSWER: &str = include_str!("../../src/judge/answer/error.rs");

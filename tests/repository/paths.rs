@@ -22,7 +22,7 @@ fn files(dir: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Every file of the repository that somebody wrote, by its path from the root.
+/// Lists the files of the repository, without those of builds, by their paths from the root.
 fn all_files() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in FOLDERS {

@@ -117,7 +117,7 @@ impl TestGuardian {
 
     /// The same with what no file says.
     pub(crate) async fn changed(toml: &str, change: impl FnOnce(&mut Config)) -> Self {
-        // What is counted before somebody looks counts too.
+        // Counts from before the first look at them count too.
         aos_guardian::telemetry::metrics_handle();
         let folder = tempfile::tempdir().unwrap();
         let mut config = ConfigFile::parse(toml, "test")

@@ -42,7 +42,7 @@ pub async fn misbehaving(how: Misbehaviour) -> String {
     url
 }
 
-/// A base URL where nobody listens.
+/// A base URL where no server listens.
 pub async fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}/v1", listener.local_addr().unwrap())

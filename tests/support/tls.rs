@@ -1,4 +1,4 @@
-//! TLS before an endpoint that speaks none, with a certificate of an authority that nobody knows.
+//! TLS before an endpoint that speaks none, with a certificate of an unknown authority.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -182,7 +182,7 @@ fn next(state: &mut u64) -> usize {
     (*state >> 33) as usize
 }
 
-/// A change that somebody with access to the tables could make to the chain of `acme`.
+/// Makes a change that an attacker with access to the tables could make to the chain of `acme`.
 fn tampering(place: &Place, rows: &[Row], kind: usize, state: &mut u64) -> String {
     let row = &rows[next(state) % rows.len()];
     let other = &rows[next(state) % (rows.len() - 1)];

@@ -92,7 +92,7 @@ pub(super) fn unwrap(
         let value = |values: &serde_json::Value| path.iter().try_fold(values, |value, name| value.get(name)).cloned();
         let (is, was) = (entry(&now, path), entry(&then, path));
         match (is, was) {
-            // Somebody took it out: there is nothing to put back.
+            // It was taken out since: there is nothing to put back.
             (None, _) => {}
             (Some(is), Some(was)) if value(&now_values) == value(&our_values) => {
                 let original = before.get(range(&was.value)).unwrap_or_default();
@@ -279,7 +279,7 @@ fn list(words: &[String]) -> String {
 fn parsed(text: &str) -> Result<Option<Object<'_>>, SettingsError> {
     let parsed = parse_to_ast(text, &CollectOptions::default(), &ParseOptions::default())
         .map_err(|error| SettingsError::NotJson(error.to_string()))?;
-    // Of a name that is there twice, a client takes one, and nobody knows which.
+    // Of a name that is there twice, a client takes one, and it is not known which.
     if let Some(name) = parsed.value.as_ref().and_then(twice) {
         return Err(SettingsError::OtherType(format!(
             "each name once, found `{}` twice",

@@ -105,7 +105,7 @@ fn what_cannot_be_wrapped_is_left_alone() {
     }
     assert!(Form::Json.servers("{\"mcpServers\": ").is_err());
     assert!(Form::Json.servers("[]").is_err());
-    // A client takes one of the two, and nobody knows which.
+    // A client takes one of the two, and it is not known which.
     let twice = r#"{"mcpServers": {"a": {"command": "x", "command": "y"}}}"#;
     let refused = Form::Json.servers(twice).unwrap_err().to_string();
     assert_eq!(

@@ -106,7 +106,7 @@ fn an_allow_that_is_less_sure_than_the_policy_demands_lets_nothing_happen() {
         unsure(Kind::ToolResult, Decision::Modify, 0.1).0.decision,
         Decision::Deny
     );
-    // Nobody has to be sure of a denial.
+    // A denial needs no confidence.
     assert_eq!(unsure(Kind::ToolCall, Decision::Deny, 0.0).1, Vec::<&str>::new());
 }
 

@@ -248,7 +248,7 @@ impl Prefilter for DestructiveCommand {
                 ..Dangers::default()
             };
             // What had to be decoded first is not what a shell would run as it stands; but an argument that is nothing but
-            // an encoded command is decoded by whoever runs it.
+            // an encoded command is decoded by the program that runs it.
             let role = match (role, view.view()) {
                 (Role::Command, View::Decoded) if !is_encoded_whole(subject, view) => Role::Likely,
                 (role, _) => role,

@@ -53,7 +53,7 @@ pub(super) fn look_at_code(embedded: &Embedded, seen: &mut Dangers) {
     let Some(hit) = STARTS_SHELL.find(&embedded.code) else {
         return;
     };
-    // With a text of its own the shell runs that, and whoever reads commands has it.
+    // With a text of its own the shell runs that text, which is examined as a command.
     let behind = embedded.code.get(hit.end()..).unwrap_or_default();
     let next = behind.trim_start_matches([',', ' ', '[', '"', '\'']);
     if !next.starts_with("-c") && !next.starts_with("-lc") {

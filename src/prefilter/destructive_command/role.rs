@@ -99,7 +99,7 @@ pub(super) fn opens_as_command(text: &str) -> bool {
             .any(|part| line.contains(part));
         return of_shell || line.ends_with(" do") || line.ends_with(" then") || (assigned && is(&["export", "local"]));
     }
-    // An assignment without blanks is one of a shell, or of nobody who writes for people.
+    // An assignment without blanks is one of a shell: prose has none.
     if rest.starts_with('=') && !rest.starts_with("==") && !rest.starts_with("= ") && !rest.starts_with("=>") {
         return !word.is_empty();
     }

@@ -86,7 +86,7 @@ fn unforeseen(call: &Call, input: Option<&str>, seen: &mut Dangers) {
         path.starts_with(['/', '~', '$', 'C', 'c']) && Location::of(path).secret().is_some_and(Secret::is_key_material)
     };
     let found = if programs::is(Role::ShowsNothing, program) {
-        // None of them has a reason to be given the hashes of everybody's passwords, but to look at them from outside.
+        // None of them has a reason to be given the hashes of all users' passwords, but to look at them from outside.
         let opens = matches!(
             program,
             "ssh" | "openssl" | "curl" | "wget" | "git" | "ln" | "cpio" | "xargs"

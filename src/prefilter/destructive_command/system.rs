@@ -33,7 +33,7 @@ fn scheduled(reading: &Reading, call: &Call, seen: &mut Dangers) {
             if call.has("-r") {
                 seen.add(Danger::DeleteSystem, call);
             }
-            // A job that somebody can read is judged by what it runs; one that comes from elsewhere cannot be.
+            // A job that can be read is judged by what it runs; one that comes from elsewhere cannot be.
             let unseen = match known {
                 Some(table) => jobs(table).any(|(job, _)| is_suspicious(job)),
                 None if only_shortens(reading, call) => false,

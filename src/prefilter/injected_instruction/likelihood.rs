@@ -18,7 +18,7 @@ pub(in crate::prefilter) enum Likelihood {
 
 /// Weighs a text that another family dug out: a comment, an invisible element, letters with gaps.
 pub(in crate::prefilter) fn likelihood(folded: &str) -> Likelihood {
-    // INVARIANT: whoever screens has compiled the lists at the start.
+    // INVARIANT: a process that screens has compiled the lists at the start.
     let Ok(lists) = lists() else {
         return Likelihood::None;
     };

@@ -124,7 +124,7 @@ static KNOWN: LazyLock<Result<DatumTable, RuleError>> = LazyLock::new(read);
 
 /// Every name of a value with what it promises.
 fn known_names() -> impl Iterator<Item = (&'static str, Datum)> {
-    // INVARIANT: whoever screens has read the rules at the start.
+    // INVARIANT: a process that screens has read the rules at the start.
     let names = KNOWN.as_ref().map_or(&[][..], |known| known.names.as_slice());
     names.iter().map(|(name, datum)| (name.as_str(), *datum))
 }

@@ -74,7 +74,7 @@ impl<'t> Surroundings<'t> {
             return true;
         }
         let before = text.get(near).unwrap_or_default();
-        // Who reports what somebody tries to do does not ask for it; who says what one has to do does.
+        // A report of what a person tries to do does not ask for it; a text that says what one has to do does.
         if let Some(verb) = before.strip_suffix("to ").map(str::trim_end) {
             let word = verb.rsplit(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
             return !DEMANDING.contains(&word);

@@ -61,7 +61,7 @@ pub(super) fn troubles(destination: &Found<'_>, role: Role, subject: &Subject<'_
     if web && zone == Zone::Public {
         of_payload(payload::payload(text, &url), destination.stand, role, &mut troubles);
     }
-    // What an agent reads may name any place; it is only told what nobody honest would write.
+    // What an agent reads may name any place; only troubles that no honest author would write are kept.
     if matches!(role, Role::Said | Role::Read) {
         troubles.retain(|trouble| {
             matches!(

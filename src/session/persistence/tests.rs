@@ -94,7 +94,7 @@ async fn a_past_comes_back_as_it_was() {
     };
     assert!(echoes(&before) > 0);
     assert_eq!(echoes(&after), echoes(&before));
-    // Nobody else's session came along.
+    // No other organisation's session came along.
     assert!(
         past(&memory, "globex", &said("s", Origin::User, "Go on."))
             .await

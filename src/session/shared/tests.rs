@@ -136,7 +136,7 @@ async fn a_node_whose_link_is_soon_back_misses_nothing_of_other_nodes() {
         live(&here, &user(&format!("here {n}")), Outcome::Allowed).await;
     }
     assert_eq!(store.shared.lock().records, 0);
-    // One that had not held for long rests first, and nobody waits for it.
+    // One that had not held for long rests first, and no call waits for it.
     link.break_until(None);
     assert_eq!(
         store

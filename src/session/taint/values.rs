@@ -36,7 +36,7 @@ pub enum ValueKind {
     Id,
     /// A name as programs have them: `get_user`, `sendAll`.
     Name,
-    /// `@somebody`.
+    /// `@name`.
     Handle,
 }
 

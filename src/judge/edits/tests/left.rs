@@ -149,7 +149,7 @@ fn how_far_edits_go_depends_on_whose_words_they_are() {
     }
 }
 
-/// Words of a text, as whoever reads it sees them.
+/// Words of a text, as a reader sees them.
 fn tokens(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
