@@ -244,7 +244,33 @@ async fn agent() -> (String, Arc<Mutex<Vec<Value>>>) {
     (url, asked)
 }
 
-async fn listening(router: Router) -> String {
+/// Serves the gateways of a configuration, each changed in this way.
+pub(super) async fn served(toml: &str, protocols: &'static [Entry], change: impl Fn(&mut Settings)) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let config = ConfigFile::parse(toml, "test")
+        .unwrap()
+        .resolve("test", folder.path())
+        .unwrap();
+    let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off).unwrap());
+    let mut settings = config.gateways.clone();
+    settings.iter_mut().for_each(change);
+    let memory = Arc::new(Memory::new(
+        1 << 28,
+        &Weights::default(),
+        std::time::Duration::from_secs(1),
+    ));
+    let served_at = "127.0.0.1:8787".parse().unwrap();
+    let house = House {
+        protocols,
+        served_at,
+        guardian,
+        memory,
+        keyring: Arc::default(),
+    };
+    listening(house.bind(&settings).unwrap().router()).await
+}
+
+pub(super) async fn listening(router: Router) -> String {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     tokio::spawn(async move { axum::serve(listener, router).await });
@@ -257,35 +283,7 @@ async fn a_protocol_is_one_folder_and_one_line() {
     let toml = format!(
         "[local_judge]\nmode = \"off\"\n[[gateways]]\nprotocol = \"a2a\"\nlisten = \"/toy\"\ndirection = \"egress\"\nupstream = \"{upstream}\""
     );
-    let folder = tempfile::tempdir().unwrap();
-    let config = ConfigFile::parse(&toml, "test")
-        .unwrap()
-        .resolve("test", folder.path())
-        .unwrap();
-    let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off).unwrap());
-    let settings: Vec<Settings> = config
-        .gateways
-        .iter()
-        .map(|settings| Settings {
-            protocol: &TOY[0].protocol,
-            ..settings.clone()
-        })
-        .collect();
-    let memory = Arc::new(Memory::new(
-        1 << 28,
-        &Weights::default(),
-        std::time::Duration::from_secs(1),
-    ));
-    let served_at = "127.0.0.1:8787".parse().unwrap();
-    let house = House {
-        protocols: &TOY,
-        served_at,
-        guardian,
-        memory,
-        keyring: Arc::default(),
-    };
-    let gateways = house.bind(&settings).unwrap();
-    let url = listening(gateways.router()).await;
+    let url = served(&toml, &TOY, |settings| settings.protocol = &TOY[0].protocol).await;
     let http = reqwest::Client::builder().no_proxy().build().unwrap();
     let ask = async |method: &str, params: Value| {
         let request = json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params});

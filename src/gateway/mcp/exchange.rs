@@ -7,6 +7,7 @@ use http::{HeaderMap, Method, StatusCode};
 
 use super::asking::{Judge, Pinned};
 use super::headers::{Repeated, repeated, written};
+use super::judge::Passed;
 use super::legacy::Endpoint;
 use super::message::{Message, Sort};
 use super::refusals::Asked;
@@ -72,15 +73,25 @@ impl Call {
             })?,
             None => Vec::new(),
         };
+        let takes_events = text("accept").is_some_and(|kinds| kinds.contains("text/event-stream"));
+        let asked = |message: &Message| {
+            let asked = Asked::of(message);
+            // The head of the answer to this one carries the session: no event comes before it.
+            let takes_progress = takes_events && asked.method != "initialize";
+            match endpoint.is_some() || takes_progress {
+                true => asked,
+                false => asked.without_progress(),
+            }
+        };
         let is_request = |message: &&Message| message.sort == Sort::Request;
         Ok(Self {
-            asked: message.as_ref().filter(is_request).map(Asked::of),
+            asked: message.as_ref().filter(is_request).map(asked),
             session,
             pinned: Pinned::of(route),
             message,
             is_post: received.method == Method::POST,
             endpoint,
-            takes_events: text("accept").is_some_and(|kinds| kinds.contains("text/event-stream")),
+            takes_events,
             repeated,
             back: None,
         })
@@ -91,6 +102,19 @@ impl Call {
             session: &self.session,
             verdicts: &route.verdicts,
             pinned: self.pinned.as_ref(),
+        }
+    }
+
+    /// Has a message judged; meanwhile, a client of the first transport is told of progress in its stream.
+    async fn judged(&self, route: &Route, message: Message) -> Passed {
+        let judge = self.judge(route);
+        let mut judging = std::pin::pin!(judge.client_sends(message, self.asked.as_ref()));
+        let told = self.asked.as_ref().filter(|_| self.endpoint.is_some());
+        loop {
+            match self.session.judged(told, judging.as_mut()).await {
+                Ok(passed) => return passed,
+                Err(progress) => drop(self.in_stream(route, Some(progress))),
+            }
         }
     }
 
@@ -155,7 +179,7 @@ impl Protocol for Call {
             return Ok(());
         };
         let (sort, id, method) = (message.sort, message.id.clone(), message.method.clone());
-        let passed = self.judge(&exchange.route).client_sends(message).await;
+        let passed = self.judged(&exchange.route, message).await;
         match (passed.on, passed.denied) {
             (Some(value), denied) => {
                 if denied.is_some() {

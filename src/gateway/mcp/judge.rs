@@ -32,10 +32,13 @@ impl Passed {
 }
 
 impl Judge<'_> {
-    /// Has a message judged that the client sends.
-    pub(super) async fn client_sends(&self, message: Message) -> Passed {
+    /// Has a message judged that the client sends. `asked` is the request that it is, as its transport knows the client.
+    pub(super) async fn client_sends(&self, message: Message, asked: Option<&Asked>) -> Passed {
         match message.sort {
-            Sort::Request => self.request_of_client(message).await,
+            Sort::Request => {
+                let asked = asked.cloned().unwrap_or_else(|| Asked::of(&message));
+                self.request_of_client(message, asked).await
+            }
             Sort::Notification => self.notification(message, Stage::Request).await,
             Sort::Answer => self.answer_of_client(message).await,
         }
@@ -50,8 +53,7 @@ impl Judge<'_> {
         }
     }
 
-    async fn request_of_client(&self, mut message: Message) -> Passed {
-        let asked = Asked::of(&message);
+    async fn request_of_client(&self, mut message: Message, asked: Asked) -> Passed {
         let denied = |denial: Denial| Passed {
             back: Some(asked.refusal(&denial)),
             denied: Some(denial),

@@ -34,6 +34,8 @@ mod relay;
 mod session;
 mod stdio;
 mod structured;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 

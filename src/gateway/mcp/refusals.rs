@@ -61,6 +61,11 @@ impl Asked {
         }
     }
 
+    /// Makes the same request of a client that cannot be told of progress, whatever it asked for.
+    pub(super) fn without_progress(self) -> Self {
+        Self { token: None, ..self }
+    }
+
     /// Returns the end of the time in which a verdict about it is of use. A client that is told of progress waits; one that waits still waits.
     fn until(&self) -> Option<Instant> {
         let until = self.since + PATIENCE;

@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::HeaderMap;
 use reqwest::Response;
@@ -33,9 +32,6 @@ pub(super) struct Events {
     headers: HeaderMap,
     received: Arc<Received>,
 }
-
-/// After how long a client is told again that its request is held.
-const PROGRESS: Duration = Duration::from_millis(1_500);
 
 /// Nothing more is sent: the stream has ended, or its reader is gone.
 struct Ended;
@@ -200,12 +196,9 @@ impl Stream<'_> {
     async fn held(&self, asked: Option<&Asked>, judging: impl Future<Output = Passed>) -> Result<Passed, Ended> {
         let mut judging = std::pin::pin!(judging);
         loop {
-            if let Ok(passed) = tokio::time::timeout(PROGRESS, &mut judging).await {
-                return Ok(passed);
-            }
-            let progress = asked.and_then(|asked| asked.progress(self.session.next_progress(asked)));
-            if let Some(progress) = progress {
-                self.send(&Event::of(progress.write())).await?;
+            match self.session.judged(asked, judging.as_mut()).await {
+                Ok(passed) => return Ok(passed),
+                Err(progress) => self.send(&Event::of(progress.write())).await?,
             }
         }
     }

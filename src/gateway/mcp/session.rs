@@ -1,7 +1,9 @@
 //! Sessions: what was asked and offered between one client and one server.
 
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::message::Message;
 use super::refusals::Asked;
@@ -9,6 +11,13 @@ use crate::gateway::denial::Denial;
 use crate::gateway::json::{Json, object};
 use crate::gateway::judged_units::Digest;
 use crate::gateway::kept::Kept;
+
+/// After how long a client is told again that its request is held.
+const PROGRESS: Duration = if cfg!(test) {
+    Duration::from_millis(100)
+} else {
+    Duration::from_millis(1_500)
+};
 
 /// Returns the session of a caller under the id that the server gave it. An unknown one is new: the gateway may have been started again.
 pub(super) fn of(kept: &Kept, caller: Option<[u8; 32]>, id: &str, new: impl FnOnce() -> Session) -> Arc<Session> {
@@ -109,6 +118,23 @@ impl Session {
             told("progress").and_then(|told| told.parse().ok()),
         ) {
             self.memory().progress.put(token, progress);
+        }
+    }
+
+    /// Waits for what becomes of a message; an error is what the client is told of meanwhile, if it asked for progress: that is all
+    /// that keeps it waiting.
+    pub(super) async fn judged<T>(
+        &self,
+        asked: Option<&Asked>,
+        mut judging: Pin<&mut impl Future<Output = T>>,
+    ) -> Result<T, Json> {
+        loop {
+            if let Ok(done) = tokio::time::timeout(PROGRESS, &mut judging).await {
+                return Ok(done);
+            }
+            if let Some(progress) = asked.and_then(|asked| asked.progress(self.next_progress(asked))) {
+                return Err(progress);
+            }
         }
     }
 

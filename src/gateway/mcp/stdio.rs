@@ -32,12 +32,6 @@ pub(super) const MAX_DEPTH: usize = 128;
 pub(super) const MAX_VALUES: usize = 500_000;
 /// Messages of one direction that are judged at the same time.
 const AT_ONCE: usize = 8;
-/// After how long a client is told again that its request is held.
-const PROGRESS: Duration = if cfg!(test) {
-    Duration::from_millis(100)
-} else {
-    Duration::from_millis(1_500)
-};
 
 /// The decider about the messages.
 pub enum Decider {
@@ -188,7 +182,14 @@ impl Lines {
             }
         };
         let asked = Asked::of(&message);
-        self.held(&asked, to_client, self.judge().client_sends(message)).await
+        let judge = self.judge();
+        let judging = judge.client_sends(message, Some(&asked));
+        let mut passed = self.held(&asked, to_client, judging).await;
+        // A refusal waits for no message before it.
+        if let Some(back) = passed.back.take() {
+            self.tell(to_client, &back).await;
+        }
+        passed
     }
 
     async fn of_server(&self, line: Line, to_client: &mpsc::Sender<String>) -> Passed {
@@ -233,11 +234,9 @@ impl Lines {
     ) -> Passed {
         let mut judging = std::pin::pin!(judging);
         loop {
-            if let Ok(passed) = tokio::time::timeout(PROGRESS, &mut judging).await {
-                return passed;
-            }
-            if let Some(progress) = asked.progress(self.session.next_progress(asked)) {
-                self.tell(to_client, &progress).await;
+            match self.session.judged(Some(asked), judging.as_mut()).await {
+                Ok(passed) => return passed,
+                Err(progress) => self.tell(to_client, &progress).await,
             }
         }
     }
