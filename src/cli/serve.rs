@@ -97,6 +97,9 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     // What was edited since the guardian was made.
     let first = Arc::clone(&reloader);
     let _ = tokio::task::spawn_blocking(move || first.reload("start")).await;
+    if let Some(link) = guardian.link() {
+        reload::join(&reloader, link);
+    }
     let watching = watched.then(|| tokio::spawn(reload::watch(Arc::clone(&reloader))));
     let signals = tokio::spawn(heed_signals(Arc::clone(&guardian), server.control(), reloader));
     let ended = server.run().await;

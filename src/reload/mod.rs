@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! SIGHUP ───────┐
-//! file watch ───┴▶ read everything ─▶ files still the same? ─▶ prepare ─▶ put in force ─▶ record who changed what
+//! file watch ───┤
+//! another node ─┴▶ read everything ─▶ files still the same? ─▶ prepare ─▶ put in force ─▶ record who changed what
 //!                       └─ an error: nothing changes; log, metric and /readyz say where it is
 //! ```
 //!
@@ -10,6 +11,7 @@
 
 mod describe;
 mod ledger;
+mod nodes;
 mod snapshot;
 mod watch;
 mod watched;
@@ -19,6 +21,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+pub use nodes::join;
 pub use watch::watch;
 
 use ledger::Ledger;
@@ -53,6 +56,17 @@ pub struct Parts {
 pub struct Reloader {
     parts: Parts,
     state: Mutex<State>,
+    /// Apart from the state, which is held while files are read.
+    word: Mutex<Word>,
+}
+
+/// What other nodes are told.
+#[derive(Clone, Default, PartialEq, Eq)]
+struct Word {
+    /// Times that files were read.
+    reads: u64,
+    /// The version in force.
+    version: String,
 }
 
 /// The state that is in force.
@@ -150,7 +164,9 @@ impl Reloader {
             files_in_force: files.clone(),
             files,
         };
+        let version = state.snapshot.version();
         Ok(Self {
+            word: Mutex::new(Word { reads: 0, version }),
             state: Mutex::new(state),
             parts,
         })
@@ -174,6 +190,9 @@ impl Reloader {
                 Outcome::Broken
             }
         };
+        let mut word = self.word.lock().unwrap_or_else(PoisonError::into_inner);
+        word.reads += 1;
+        word.version = state.snapshot.version();
         metrics::counter!(names::RELOADS, "outcome" => outcome.as_str()).increment(1);
         outcome
     }
@@ -274,8 +293,12 @@ impl Reloader {
         outcome
     }
 
-    /// Writes down what could not be written before.
-    fn write_down(&self) {
+    /// Reads everything again if a file is no longer as it was read last, and writes down what could not be written before.
+    fn look(&self, by: &str) {
+        let (watched, files) = self.seen();
+        if watched.fingerprint() != files {
+            self.reload(by);
+        }
         self.state().ledger.write();
     }
 

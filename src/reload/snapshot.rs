@@ -15,7 +15,7 @@ pub(super) struct Snapshot {
     certificates: String,
 }
 
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct InForce {
     policy: Option<String>,
     prompts: Option<String>,
@@ -63,6 +63,13 @@ impl Snapshot {
             issuers: format!("{:?}", config.oidc),
             certificates: format!("{:?} {:?}", tls, certificate.as_deref().map(blake3::hash)),
         }
+    }
+
+    /// Returns the version of what all nodes are to have alike: organisations with their policies, prompts, keys and settings, and issuers.
+    /// Certificates, and addresses of gateways, may be a node's own.
+    pub(super) fn version(&self) -> String {
+        let alike = format!("{:?} {}", self.organisations, self.issuers);
+        blake3::hash(alike.as_bytes()).to_hex().to_string()
     }
 
     /// Returns the policy of each organisation, and its layers, by the names in the history.

@@ -54,11 +54,7 @@ pub async fn watch(reloader: Arc<Reloader>) {
         let looking = Arc::clone(&reloader);
         // A reload compiles policies and templates.
         let looked = tokio::task::spawn_blocking(move || {
-            let (watched, files) = looking.seen();
-            if watched.fingerprint() != files {
-                looking.reload("file watch");
-            }
-            looking.write_down();
+            looking.look("file watch");
             looking.seen().0
         });
         let now = looked.await.unwrap_or_else(|_| watched.clone());

@@ -78,11 +78,17 @@ fn observing(shared: &Shared) -> String {
     lines.iter().map(|line| format!("observing: {line}\n")).collect()
 }
 
-/// Returns a line if nodes share state. A node that goes on by itself is ready: it lets through no more than all together would.
+/// Returns lines if nodes share state. A node that goes on by itself is ready: it lets through no more than all together would.
 fn shared_state(shared: &Shared) -> String {
     match shared.guardian.shared_state() {
         None => String::new(),
-        Some(LinkState::Answers) => "shared state: answers\n".to_owned(),
+        Some(LinkState::Answers) => {
+            let differing = shared.differing.load();
+            format!(
+                "shared state: answers\n{}",
+                differing.as_deref().map_or("", String::as_str)
+            )
+        }
         Some(LinkState::Away { why }) => format!("shared state: away, this node goes on by itself: {why}\n"),
     }
 }

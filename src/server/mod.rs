@@ -216,6 +216,8 @@ pub(crate) struct Shared {
     keyring: LiveKeyring,
     /// The reason why what is configured is not in force.
     broken: ArcSwapOption<String>,
+    /// How the other nodes' configuration differs from this one's.
+    differing: ArcSwapOption<String>,
     settings: Settings,
     limits: wire::Limits,
     in_flight: Places,
@@ -267,6 +269,7 @@ impl Server {
             guardian,
             keyring: Arc::new(ArcSwap::from_pointee(keyring)),
             broken: ArcSwapOption::empty(),
+            differing: ArcSwapOption::empty(),
             in_flight: Places::new(settings.max_in_flight, Reserve::ByWeight, &weights),
             memory: Arc::new(Memory::new(
                 settings.max_in_flight_bytes,
@@ -454,6 +457,11 @@ impl Control {
             ))
         });
         self.shared.broken.store(line);
+    }
+
+    /// Reports on `/readyz` how other nodes differ from this one; `None`: they do not.
+    pub fn report_differing(&self, how: Option<&str>) {
+        self.shared.differing.store(how.map(|how| Arc::new(format!("{how}\n"))));
     }
 }
 

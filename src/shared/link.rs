@@ -1,7 +1,8 @@
 //! The link to the server: one connection, broken at the first call that fails, and the task that connects it again.
 
+use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
@@ -47,6 +48,15 @@ pub enum LinkState {
     },
 }
 
+/// A part of a node that tells the other nodes something with each beat, and hears what they tell.
+pub trait Topic: Send + Sync {
+    /// The text that the others are to hear now.
+    fn tell(&self) -> String;
+
+    /// Takes what each of the others told last; nothing while the server is away. It may not wait.
+    fn hear(&self, others: Vec<String>);
+}
+
 /// A link to the server. Cheap to clone; it ends with its last clone.
 #[derive(Clone)]
 pub struct Link {
@@ -71,6 +81,7 @@ struct Inner {
     age: AtomicU64,
     /// This node's name among the others.
     name: String,
+    topics: Mutex<BTreeMap<&'static str, Arc<dyn Topic>>>,
     runtime: Handle,
 }
 
@@ -89,15 +100,19 @@ impl Drop for Keeper {
     }
 }
 
-/// Says that a node is there: a write, so that a server that is full or read-only counts as away. Returns the number of nodes, and the
-/// seconds for which state has been held.
+/// Says that a node is there, and what it tells: a write, so that a server that is full or read-only counts as away. Returns the number of
+/// nodes, the seconds for which state has been held, and what each node tells.
 static SAY: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local now = tonumber(redis.call('TIME')[1])
          redis.call('ZADD', KEYS[1], now, ARGV[1])
          redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now - 5)
          redis.call('SET', KEYS[2], now, 'NX')
-         return {redis.call('ZCARD', KEYS[1]), now - tonumber(redis.call('GET', KEYS[2]))}",
+         redis.call('HSET', KEYS[3], ARGV[1], ARGV[2])
+         for _, name in ipairs(redis.call('HKEYS', KEYS[3])) do
+             if not redis.call('ZSCORE', KEYS[1], name) then redis.call('HDEL', KEYS[3], name) end
+         end
+         return {redis.call('ZCARD', KEYS[1]), now - tonumber(redis.call('GET', KEYS[2])), redis.call('HGETALL', KEYS[3])}",
     )
 });
 
@@ -144,6 +159,7 @@ impl Link {
             nodes: AtomicU32::new(1),
             age: AtomicU64::new(0),
             name: uuid::Uuid::new_v4().to_string(),
+            topics: Mutex::default(),
             runtime: runtime.clone(),
         });
         let keeper = runtime.spawn(keep(Arc::clone(&inner))).abort_handle();
@@ -227,6 +243,11 @@ impl Link {
         }
     }
 
+    /// Lets a part of this node tell and hear something under a name, from the next beat on.
+    pub fn join(&self, name: &'static str, topic: Arc<dyn Topic>) {
+        self.inner.topics().insert(name, topic);
+    }
+
     /// Runs work in a task of its own; no caller waits for it.
     pub fn spawn(&self, work: impl Future<Output = ()> + Send + 'static) {
         self.inner.runtime.spawn(work);
@@ -288,6 +309,11 @@ impl Link {
     }
 }
 
+/// What a node tells, by topic.
+type Words = BTreeMap<String, String>;
+/// The answer of [`SAY`].
+type Said = (u32, u64, HashMap<String, Vec<u8>>);
+
 impl Inner {
     /// Breaks the link, unless another one has taken its place.
     fn lose(&self, held: &Arc<Held>, why: String) {
@@ -302,6 +328,9 @@ impl Inner {
             tracing::warn!(why, "shared state does not answer: this node goes on by itself");
             metrics::counter!(names::SHARED_LOST).increment(1);
             self.stand(LinkState::Away { why });
+            for topic in self.topics().clone().into_values() {
+                topic.hear(Vec::new());
+            }
             self.broken.notify_one();
         }
     }
@@ -324,15 +353,37 @@ impl Inner {
 
     async fn say(&self, connection: &mut MultiplexedConnection) -> Result<(), String> {
         let place = |what: &str| format!("{}:{FORMAT}:{what}", self.settings.prefix);
+        let (words, topics) = (place("words"), self.topics().clone());
+        let told: Words = topics
+            .iter()
+            .map(|(name, topic)| ((*name).to_owned(), topic.tell()))
+            .collect();
+        let told = serde_json::to_vec(&told)
+            .ok()
+            .and_then(|told| self.seal.close(&words, &told));
         let mut say = SAY.key(place("nodes"));
-        say.key(place("since")).arg(&self.name);
-        let said = tokio::time::timeout(self.settings.timeout, say.invoke_async::<(u32, u64)>(connection)).await;
-        let (nodes, age) = said
+        say.key(place("since"))
+            .key(&words)
+            .arg(&self.name)
+            .arg(told.unwrap_or_default());
+        let said = tokio::time::timeout(self.settings.timeout, say.invoke_async::<Said>(connection)).await;
+        let (nodes, age, told) = said
             .map_err(|_| "no answer in time".to_owned())?
             .map_err(|error| error.kind_text())?;
         self.nodes.store(nodes, Ordering::Relaxed);
         self.age.store(age, Ordering::Relaxed);
+        let others = told.iter().filter(|(node, _)| **node != self.name);
+        // A node of another version, or with another key, tells nothing that can be read.
+        let others = others.filter_map(|(_, told)| serde_json::from_slice(&self.seal.open(&words, told)?).ok());
+        let others: Vec<Words> = others.collect();
+        for (name, topic) in topics {
+            topic.hear(others.iter().filter_map(|told| told.get(name).cloned()).collect());
+        }
         Ok(())
+    }
+
+    fn topics(&self) -> MutexGuard<'_, BTreeMap<&'static str, Arc<dyn Topic>>> {
+        self.topics.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

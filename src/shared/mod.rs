@@ -13,6 +13,7 @@
 //!   and scripts that may run twice run once more ([`Link::run_again`]): an answer that is late on one node is no outage.
 //! - Values are versioned, compressed from a size on, and encrypted where a key is configured (`seal.rs`). Their names begin with the
 //!   configured prefix and the version of the format; owner and id in them are hashes.
+//! - With each beat, once a second, a node tells the others a few words ([`Topic`]): hints, on which nothing depends.
 //! - Several steps on one key are one Lua script, so they are atomic on the server. Time is the server's.
 //!
 //! This module knows no limits, sessions or verdicts.
@@ -28,7 +29,7 @@ use std::time::Duration;
 
 use secrecy::SecretString;
 
-pub use link::{Away, Link, LinkState, check};
+pub use link::{Away, Link, LinkState, Topic, check};
 pub use values::{Kept, LocalValues, SharedValues, ValueId, Values};
 
 /// The settings of shared state: its server, and the form of what is written there.

@@ -96,6 +96,8 @@ pub const SESSIONS_UNKEPT: &str = "guardian_sessions_unkept_total";
 pub const SHARED_UP: &str = "guardian_shared_up";
 /// The number of times that the server of shared state stopped answering.
 pub const SHARED_LOST: &str = "guardian_shared_lost_total";
+/// Other nodes in which another version of the configuration is in force.
+pub const SHARED_DIFFERING: &str = "guardian_shared_differing_nodes";
 /// Step records of sessions that could not be merged into shared state any more.
 pub const SHARED_UNMERGED: &str = "guardian_shared_unmerged_total";
 
@@ -177,6 +179,10 @@ const COUNTERS: &[(&str, &str)] = &[
 const GAUGES: &[(&str, &str)] = &[
     (LEARNING_LAST, "When a model was last learned, in seconds since 1970."),
     (SHARED_UP, "1 while the server of shared state answers."),
+    (
+        SHARED_DIFFERING,
+        "Other nodes in which another version of organisations, policies, prompts, keys or issuers is in force.",
+    ),
     (GATEWAY_UNDER_WAY, "Exchanges of gateways under way, by gateway."),
     (CONNECTIONS, "Connections that are held."),
     (

@@ -49,6 +49,7 @@ impl Watched {
         let (address, control) = (server.address(), server.control());
         let gateways = Gateways::bind(&config.gateways, address, &guardian, server.memory(), server.keyring()).unwrap();
         let renewal = gateways.reload();
+        let (watched, link) = (config.watch_files, guardian.link().cloned());
         let parts = Parts {
             file: Some(file),
             listen: None,
@@ -57,7 +58,18 @@ impl Watched {
             control,
             gateways: renewal,
         };
-        tokio::spawn(reload::watch(Arc::new(Reloader::new(parts).unwrap())));
+        let reloader = Arc::new(Reloader::new(parts).unwrap());
+        if let Some(link) = link {
+            reload::join(&reloader, &link);
+        }
+        if watched {
+            tokio::spawn(reload::watch(reloader));
+        } else {
+            tokio::spawn(async move {
+                let _reloader = reloader;
+                std::future::pending::<()>().await;
+            });
+        }
         tokio::spawn(server.besides(gateways.router()).run());
         Self {
             url: format!("http://{address}/"),
@@ -350,4 +362,38 @@ async fn conditions_beside_a_policy_take_effect_at_once_and_a_broken_text_keeps_
     rename_over(&server.path("c.cedar"), &cedar("alpha.run"));
     server.until("in force again", || denies("alpha.run")).await;
     assert!(!server.readyz().await.contains("not reloaded"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_that_reads_its_files_lets_the_others_look_at_theirs_and_one_that_differs_is_reported() {
+    if std::net::TcpStream::connect(("127.0.0.1", 6379)).is_err() {
+        eprintln!("no Redis on its standard port: the test of several nodes is left out");
+        return;
+    }
+    let (old, new) = (numbered(1), numbered(2));
+    let prefix = uuid::Uuid::new_v4().simple().to_string();
+    let nodes = format!(
+        "{}[shared]\nredis = \"redis://127.0.0.1:6379\"\nprefix = \"guardian-test-{prefix}\"\ntimeout_ms = 200\n",
+        organisation("policy = \"policy.toml\"")
+    );
+    let watching = Watched::with(&nodes, &[("policy.toml", &numbered(0))]).await;
+    // This one looks at its files only when it is told to.
+    let told = Watched::with(&format!("watch_files = false\n{nodes}"), &[("policy.toml", &old)]).await;
+    told.until("reported", || async {
+        told.readyz()
+            .await
+            .contains("configuration: 1 of 1 other nodes have another version")
+    })
+    .await;
+
+    std::fs::write(told.path("policy.toml"), &new).unwrap();
+    rename_over(&watching.path("policy.toml"), &new);
+    told.until_version(&version(&new)).await;
+    let by_another = |change: &Value| change["caller"] == "another node";
+    told.until("recorded", || async { told.changes().iter().any(by_another) })
+        .await;
+    for node in [&told, &watching] {
+        node.until("alike", || async { !node.readyz().await.contains("configuration:") })
+            .await;
+    }
 }

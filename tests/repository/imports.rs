@@ -143,6 +143,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "pipeline",
             "policy",
             "server",
+            "shared",
             "telemetry",
         ],
     ),
