@@ -15,7 +15,7 @@ use super::versions::{self, StoredVersion};
 use super::{ConfigArgument, Ended, OrganisationArgument, printable};
 use crate::app;
 use crate::audit::Sort;
-use crate::prompt::Prompts;
+use crate::prompt::{Length, Prompts};
 
 /// Check, show, compare or write out prompt templates.
 #[derive(Debug, Subcommand)]
@@ -28,6 +28,9 @@ pub(super) enum Command {
         /// The request, or a trace with one request a line; `-` for standard input.
         #[arg(value_name = "STEP.json | TRACE.jsonl | -")]
         file: PathBuf,
+        /// Show the short prompt of the model that is asked first (`[judge.first]`).
+        #[arg(long)]
+        first: bool,
         #[command(flatten)]
         templates: Templates,
     },
@@ -93,7 +96,10 @@ pub(super) struct Templates {
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     match command {
         Command::Check(templates) => check(templates),
-        Command::Render { file, templates } => render::run(file, templates),
+        Command::Render { file, first, templates } => {
+            let length = if *first { Length::Short } else { Length::Full };
+            render::run(file, length, templates)
+        }
         Command::Init { dir, only } => init(dir, only),
         Command::Diff {
             dir,

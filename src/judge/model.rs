@@ -10,7 +10,7 @@ use super::weigh::{Scales, Sight};
 use super::{Case, Charge, JudgeFailure, Judged, Question, Recorder, UnusableAnswers, answer};
 use crate::llm::{self, Chain, Counted, GivenUp, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
 use crate::model::Stage;
-use crate::prompt::{Marks, Part, PromptInput, Reasoning};
+use crate::prompt::{Length, Marks, Part, PromptInput, Reasoning};
 use crate::telemetry::names::JUDGE_CALLS;
 use crate::work::{Size, in_place};
 
@@ -168,6 +168,10 @@ impl AskedModel {
             suspicion: case.suspicion,
             history: case.history,
             policy: case.policy,
+            length: match self.stage {
+                Stage::First => Length::Short,
+                Stage::Single | Stage::Second => Length::Full,
+            },
             budget_tokens: self.budget_tokens,
             reasoning: manner.reasoning,
             ranks: case.ranks,
@@ -181,6 +185,9 @@ impl AskedModel {
         let input = self.input(case, manner);
         let size = Size::of(case.step.text_bytes());
         let rendered = in_place(size, || case.prompts.render(&input, &marks)).map_err(JudgeFailure::from)?;
+        if self.stage == Stage::First && !rendered.cut.is_empty() {
+            return Err(Unjudged::Failed(not_whole()));
+        }
         let schema = manner.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;
         let request = Request {
             system: &rendered.system,
@@ -334,6 +341,14 @@ impl AskedModel {
             | Failure::EventStream
             | Failure::Truncated => most,
         }
+    }
+}
+
+/// Returns the failure of a first model whose prompt does not hold a step whole: it is not asked, and the second one is.
+fn not_whole() -> JudgeFailure {
+    JudgeFailure {
+        code: "not_whole",
+        detail: "the first model was not asked: the step does not fit into its prompt".to_owned(),
     }
 }
 

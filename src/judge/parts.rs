@@ -4,7 +4,7 @@ use futures_util::future::join_all;
 
 use super::model::{AskedModel, Manner};
 use super::{Case, JudgeFailure, Judged};
-use crate::model::{Decision, Diagnostic};
+use crate::model::{Decision, Diagnostic, Stage};
 use crate::policy::LongTexts;
 use crate::prompt::Part;
 
@@ -14,6 +14,8 @@ const MAX_PARTS: usize = 8;
 /// Asks one model about a case: in one call, or in one for each part of its long texts if the policy wants that.
 pub(super) async fn ask(model: &AskedModel, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, JudgeFailure> {
     let parts = match case.policy.judge.long_texts {
+        // What does not fit into one prompt of the first model is not for it to settle.
+        LongTexts::Chunks if model.stage == Stage::First => 1,
         LongTexts::Chosen => 1,
         LongTexts::Chunks => model.parts(case, manner)?.min(MAX_PARTS),
     };

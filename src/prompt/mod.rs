@@ -27,6 +27,8 @@
 //! first, then the places where something of the step was read first ([`FirstRead`](crate::model::FirstRead)). Earlier steps have no authority,
 //! whatever their origin.
 //!
+//! **The short prompt** ([`Length::Short`]) is for a model that is asked first: a system prompt and a template of steps of its own, and less room.
+//!
 //! **The budget** counts estimated tokens of both prompts. Short contents are shown whole; long ones share what is left: windows around findings and
 //! around what was read before come first, then some of their head and tail, then the windows that rank highest ([`RankWindows`]). Or they are shown
 //! in [parts](Part), one prompt for each. Every cut is marked at its place, told to the judge, and returned in [`Rendered::cut`]. A budget too small
@@ -66,6 +68,9 @@ pub use registry::{CheckedTemplate, Prompts};
 /// The budget of a prompt when nothing is configured, in estimated tokens.
 pub const DEFAULT_BUDGET_TOKENS: usize = 12_000;
 
+/// The largest budget of a short prompt, in estimated tokens.
+pub const SHORT_BUDGET_TOKENS: usize = 3_000;
+
 /// The data that a prompt is made of.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptInput<'a> {
@@ -81,6 +86,8 @@ pub struct PromptInput<'a> {
     pub history: &'a History,
     /// The organisation's policy.
     pub policy: &'a Policy,
+    /// The length of its prose.
+    pub length: Length,
     /// Estimated tokens that both prompts together may cost.
     pub budget_tokens: usize,
     /// The treatment of the agent's reasoning.
@@ -89,6 +96,16 @@ pub struct PromptInput<'a> {
     pub ranks: Option<&'a dyn RankWindows>,
     /// The part of the step's long texts that is shown; without one, what matters most of all of them is.
     pub part: Option<Part>,
+}
+
+/// The length of a prompt's prose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Length {
+    /// All that a judge has to know.
+    Full,
+    /// The little that a model needs to settle plain steps; a step that does not fit into [`SHORT_BUDGET_TOKENS`] is cut. An organisation
+    /// that changed templates and none of the short ones gets the full prompt even so.
+    Short,
 }
 
 /// One of several parts of a step's long texts. The parts together show all of them.

@@ -16,7 +16,7 @@ use super::blocks::{BUILT_IN, Blocks};
 use super::compose::{self, Composed};
 use super::context::{CodeRow, SystemContext};
 use super::own::{Own, fence};
-use super::{Marks, PromptError, PromptInput, Rendered, growth, sample, sources, tokens};
+use super::{Length, Marks, PromptError, PromptInput, Rendered, SHORT_BUDGET_TOKENS, growth, sample, sources, tokens};
 use crate::model::{Kind, ReasonCode};
 use crate::policy::{Example, OwnCode, Policy};
 
@@ -43,8 +43,10 @@ pub struct Prompts {
     source: String,
     /// The source of each template, for error messages.
     places: BTreeMap<&'static str, String>,
-    /// Tokens of each kind's own prose, once they are needed.
-    prose: BTreeMap<Kind, OnceLock<usize>>,
+    /// Tokens of the prose of each template of steps, once they are needed.
+    prose: BTreeMap<&'static str, OnceLock<usize>>,
+    /// True if full templates are the organisation's own, and none of the short ones is: the short ones do not say what it wants.
+    only_full: bool,
 }
 
 /// One template that renders.
@@ -126,7 +128,7 @@ impl Prompts {
     pub fn check_policy(&self, policy: &Policy) -> Result<(usize, usize), PromptError> {
         let marks = sample::marks();
         let own = Own::of(policy);
-        let system = self.system(own, &marks)?;
+        let system = self.system(sources::SYSTEM, own, &marks)?;
         if let Some(example) = policy.examples.iter().find(|example| !system.contains(&example.why)) {
             return Err(PromptError::Incomplete {
                 file: self.place(sources::SYSTEM),
@@ -138,7 +140,7 @@ impl Prompts {
             examples: &[],
             ..own
         };
-        let without = self.system(codes, &marks)?;
+        let without = self.system(sources::SYSTEM, codes, &marks)?;
         Ok((tokens::estimate(&without), tokens::estimate(&system)))
     }
 
@@ -168,16 +170,23 @@ impl Prompts {
             codes: &own,
             examples: &[],
         };
-        let system = self.system(own, &marks)?;
-        self.holds(sources::SYSTEM, &system, &sample::needed_of_system(&marks))?;
-        let mut checked = vec![self.checked(sources::SYSTEM, &system)];
-        for kind in Kind::ALL {
-            let name = sources::of_kind(*kind);
-            self.write(name, &sample::bare(*kind), SPARE_BYTES)?;
-            let full = self.write(name, &sample::full(*kind), SPARE_BYTES)?;
+        let mut checked = Vec::new();
+        for name in [sources::SYSTEM, sources::SHORT[0]] {
+            let system = self.system(name, own, &marks)?;
+            self.holds(name, &system, &sample::needed_of_system(&marks))?;
+            checked.push(self.checked(name, &system));
+        }
+        let mut check_step = |name, kind| {
+            self.write(name, &sample::bare(kind), SPARE_BYTES)?;
+            let full = self.write(name, &sample::full(kind), SPARE_BYTES)?;
             self.holds(name, &full, &sample::needed_of_step())?;
             checked.push(self.checked(name, &full));
-        }
+            Ok(())
+        };
+        check_step(sources::SHORT[1], Kind::ToolCall)?;
+        Kind::ALL
+            .iter()
+            .try_for_each(|kind| check_step(sources::of_kind(*kind), *kind))?;
         Ok(checked)
     }
 
@@ -188,10 +197,15 @@ impl Prompts {
     /// When a template fails on this step although it did not fail on the samples: a loop that runs out of fuel, an
     /// output beyond all bounds.
     pub fn render(&self, input: &PromptInput<'_>, marks: &Marks) -> Result<Rendered, PromptError> {
-        let budget = input.budget_tokens.min(MAX_BUDGET);
-        let system = self.system(Own::of(input.policy), marks)?;
+        let (length, most) = match input.length {
+            Length::Short if !self.only_full => (Length::Short, SHORT_BUDGET_TOKENS),
+            Length::Short | Length::Full => (Length::Full, MAX_BUDGET),
+        };
+        let budget = input.budget_tokens.min(most);
+        let [system, of_step] = sources::of(length, input.step.kind);
+        let system = self.system(system, Own::of(input.policy), marks)?;
         let fence = fence(&marks.fence)?;
-        let prose = self.prose(input.step.kind)?;
+        let prose = self.prose(of_step, input.step.kind)?;
         let system_tokens = tokens::estimate(&system);
         let spent = system_tokens + prose;
         let Composed {
@@ -201,7 +215,7 @@ impl Prompts {
             parts,
         } = compose::compose(input, &fence, budget.saturating_sub(spent));
         let bound = SPARE_BYTES + budget.saturating_mul(8);
-        let user = self.write(sources::of_kind(input.step.kind), &context, bound)?;
+        let user = self.write(of_step, &context, bound)?;
         let user = match input.withheld.without(&user) {
             Cow::Owned(masked) => masked,
             Cow::Borrowed(_) => user,
@@ -221,6 +235,7 @@ impl Prompts {
         let mut environment = environment()?;
         let mut written = String::new();
         let mut places = BTreeMap::new();
+        let (mut own_full, mut own_short) = (false, false);
         let mut hash = blake3::Hasher::new();
         for (name, builtin) in sources::ALL {
             let (place, source) = files
@@ -238,6 +253,10 @@ impl Prompts {
             };
             let is_own = source != *builtin;
             if is_own {
+                match sources::SHORT.contains(name) {
+                    true => own_short = true,
+                    false => own_full = true,
+                }
                 growth::refuse(&source).map_err(wrong)?;
             }
             let blocks = is_own.then(|| Blocks::read(name, &source)).transpose().map_err(wrong)?;
@@ -268,21 +287,22 @@ impl Prompts {
             text,
             source: written,
             places,
-            prose: Kind::ALL.iter().map(|kind| (*kind, OnceLock::new())).collect(),
+            prose: sources::ALL.iter().map(|(name, _)| (*name, OnceLock::new())).collect(),
+            only_full: own_full && !own_short,
         })
     }
 
-    fn prose(&self, kind: Kind) -> Result<usize, PromptError> {
-        let known = self.prose.get(&kind);
+    fn prose(&self, name: &str, kind: Kind) -> Result<usize, PromptError> {
+        let known = self.prose.get(name);
         if let Some(tokens) = known.and_then(OnceLock::get) {
             return Ok(*tokens);
         }
-        let prose = self.write(sources::of_kind(kind), &sample::full(kind), SPARE_BYTES)?;
+        let prose = self.write(name, &sample::full(kind), SPARE_BYTES)?;
         let tokens = tokens::estimate(&prose);
         Ok(known.map_or(tokens, |known| *known.get_or_init(|| tokens)))
     }
 
-    fn system(&self, own: Own<'_>, marks: &Marks) -> Result<String, PromptError> {
+    fn system(&self, name: &str, own: Own<'_>, marks: &Marks) -> Result<String, PromptError> {
         let published = ReasonCode::all().map(|code| CodeRow {
             name: code.as_str().to_owned(),
             meaning: code.meaning().to_owned(),
@@ -304,7 +324,7 @@ impl Prompts {
             fence: &marks.fence,
             canary: &marks.canary,
         };
-        self.write(sources::SYSTEM, &context, bound)
+        self.write(name, &context, bound)
     }
 
     fn write(&self, name: &str, context: &impl Serialize, bound: usize) -> Result<String, PromptError> {

@@ -1,5 +1,6 @@
 //! The templates that are compiled in, by name.
 
+use super::Length;
 use crate::model::Kind;
 
 macro_rules! sources {
@@ -20,6 +21,8 @@ sources![
     "a2a_request.md.j2",
     "a2a_response.md.j2",
     "agent_message.md.j2",
+    "first.md.j2",
+    "first_step.md.j2",
     "knowledge.md.j2",
     "mcp_request.md.j2",
     "mcp_response.md.j2",
@@ -35,6 +38,16 @@ sources![
 
 /// The template of the system prompt.
 pub(super) const SYSTEM: &str = "system.md.j2";
+/// The templates of the short prompt: of its system message, and of a step of any kind.
+pub(super) const SHORT: [&str; 2] = ["first.md.j2", "first_step.md.j2"];
+
+/// Returns the templates of a prompt: of its system message, and of its user message.
+pub(super) const fn of(length: Length, kind: Kind) -> [&'static str; 2] {
+    match length {
+        Length::Full => [SYSTEM, of_kind(kind)],
+        Length::Short => SHORT,
+    }
+}
 
 /// Returns the template of a kind of step.
 pub(super) const fn of_kind(kind: Kind) -> &'static str {

@@ -132,6 +132,7 @@ fn input<'a>(step: &'a Step, policy: &'a Policy) -> PromptInput<'a> {
         suspicion: None,
         history: crate::model::History::NONE,
         policy,
+        length: Length::Full,
         budget_tokens: DEFAULT_BUDGET_TOKENS,
         reasoning: Reasoning::Shown,
         ranks: None,

@@ -12,7 +12,7 @@ use aos_guardian::model::{
     Treatment, View, Voice,
 };
 use aos_guardian::policy::Policy;
-use aos_guardian::prompt::{Marks, PromptInput, Prompts, Reasoning};
+use aos_guardian::prompt::{Length, Marks, PromptInput, Prompts, Reasoning};
 use aos_guardian::wire::{Limits, decode_step};
 use serde_json::{Value, json};
 
@@ -51,6 +51,7 @@ impl Shown {
             suspicion: asked.suspicion.as_ref(),
             history: &asked.history,
             policy: &self.policy,
+            length: Length::Full,
             budget_tokens: 12_000,
             reasoning: Reasoning::Shown,
             ranks: None,

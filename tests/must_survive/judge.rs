@@ -661,6 +661,15 @@ async fn j15_a_small_model_decides_only_what_it_is_sure_of() {
             "{name}"
         );
     }
+    // A step that does not fit into its short prompt is none for it.
+    let first = saying(ALLOW, |_| {}).await;
+    let answer = two_stage(&first)
+        .ask(&tool_result(&"Room twelve is free. ".repeat(2_000)))
+        .await;
+    assert_eq!(
+        (answer.json["result"]["data"]["stage"].as_str(), first.asked()),
+        (Some("second"), 0)
+    );
     // Where the second one is not there, an allow of which the first was not sure is none, and its denial stands.
     let down = ScriptedJudge::responding(|_| ResponseTemplate::new(401)).await;
     for (decision, source) in [(ALLOW, "fallback"), (DENY, "judge")] {

@@ -14,10 +14,10 @@ use crate::judge::AgentReasoning;
 use crate::model::{Caller, History, Step, Withheld};
 use crate::pipeline::{Admitted, Guardian, JudgeView};
 use crate::prefilter::Prefilters;
-use crate::prompt::{Marks, PromptInput, Prompts, Reasoning};
+use crate::prompt::{Length, Marks, PromptInput, Prompts, Reasoning};
 use crate::{app, audit, wire};
 
-pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
+pub(super) fn run(file: &Path, length: Length, templates: &Templates) -> anyhow::Result<Ended> {
     let mut config = templates.config.load_to_ask_nobody()?;
     let asked = config.judge.take();
     let organisation = templates.organisation.of(&config)?;
@@ -66,6 +66,7 @@ pub(super) fn run(file: &Path, templates: &Templates) -> anyhow::Result<Ended> {
         suspicion: shown.suspicion.as_ref(),
         history: &shown.history,
         policy: &policy,
+        length,
         budget_tokens,
         reasoning,
         ranks: None,

@@ -28,7 +28,8 @@ fn source(name: &str) -> &'static str {
 fn the_built_in_prompts_load_and_every_template_is_checked() {
     let prompts = Prompts::builtin().unwrap();
     let checked: Vec<&str> = prompts.check().unwrap().iter().map(|checked| checked.name).collect();
-    assert_eq!(checked.len(), 1 + Kind::ALL.len());
+    // Beside those of kinds the system prompt, and two of the short prompt.
+    assert_eq!(checked.len(), 3 + Kind::ALL.len());
     for kind in Kind::ALL {
         assert!(checked.contains(&format!("{kind}.md.j2").as_str()));
     }
@@ -53,7 +54,7 @@ fn a_file_takes_the_place_of_the_built_in_one_and_changes_the_version() {
         .collect();
     assert_eq!(
         places.iter().filter(|place| place.starts_with("built-in ")).count(),
-        Kind::ALL.len()
+        2 + Kind::ALL.len()
     );
     let step = a(Kind::Knowledge, Method::KnowledgeRetrieval).0;
     let policy = Policy::standard().unwrap();

@@ -48,16 +48,9 @@ fn with(history: &History, budget_tokens: usize) -> Rendered {
     let policy = Policy::standard().unwrap();
     let step = mail_call();
     let input = PromptInput {
-        step: &step,
-        findings: &[],
-        withheld: &NOTHING_WITHHELD,
-        suspicion: None,
         history,
-        policy: &policy,
         budget_tokens,
-        reasoning: Reasoning::Shown,
-        ranks: None,
-        part: None,
+        ..input(&step, &policy)
     };
     builtin().render(&input, &marks()).unwrap()
 }

@@ -51,6 +51,43 @@ fn one_changed_block_leaves_everything_else_as_it_is_built_in() {
 }
 
 #[test]
+fn the_short_prompt_gives_way_where_only_others_were_changed() {
+    let (step, policy) = (mail_call(), Policy::standard().unwrap());
+    let render = |prompts: &Prompts, length| {
+        let input = PromptInput {
+            length,
+            ..input(&step, &policy)
+        };
+        prompts.render(&input, &marks()).unwrap()
+    };
+    let short = render(builtin(), Length::Short);
+    assert!(
+        short.tokens < 1_200 && short.tokens * 3 < render(builtin(), Length::Full).tokens,
+        "{}",
+        short.tokens
+    );
+    assert!(short.cut.is_empty() && short.user.contains("tenant@example.org"));
+    let own = extended("{% block readers_differ %}Screws are ordinary here.{% endblock %}");
+    let first = "{% extends \"builtin/first.md.j2\" %}\n{% block organisation %}Screws are fine.{% endblock %}";
+    let load = |files: &[(&str, &str)]| Prompts::load(dir(files).path()).unwrap();
+    let full_only = render(&load(&[("system.md.j2", &own)]), Length::Short).system;
+    assert!(full_only.contains("Screws are ordinary here.") && full_only.contains("# How to decide"));
+    for files in [
+        &[("first.md.j2", first)][..],
+        &[("first.md.j2", first), ("system.md.j2", &own)],
+    ] {
+        let system = render(&load(files), Length::Short).system;
+        assert!(
+            system.contains("Screws are fine.") && !system.contains("# How to decide"),
+            "{system}"
+        );
+    }
+    // Guidance is not a template: the short prompt says it too.
+    let guided = render(&load(&[("guidance.md", "Nails are sold by weight.")]), Length::Short).system;
+    assert!(guided.contains("Nails are sold") && !guided.contains("# How to decide"));
+}
+
+#[test]
 fn templates_reach_no_file_no_other_organisation_and_no_end() {
     for (text, said) in [
         (
