@@ -14,7 +14,7 @@ use crate::model::named_enum;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::lexicon::MASKS;
 use super::step_context::{Passage, StepContext, Token};
@@ -94,7 +94,7 @@ impl StepContext<'_> {
             let in_part = || (heard && is_read_in_part(text, &passage.words)).then_some(Unread::Words);
             let inside = || heard.then(|| technical(text, &passage.words)).flatten();
             let outside = heard && passage.voice == Voice::Outside;
-            let ordered = || (outside && orders(&passage.words)).then_some(Unread::Order);
+            let ordered = || (outside && orders(text, &passage.words)).then_some(Unread::Order);
             unknown_words(passage)
                 .filter(counts)
                 .or_else(|| signs().filter(counts))
@@ -105,14 +105,25 @@ impl StepContext<'_> {
     }
 }
 
-/// Returns `true` if a sentence begins with a word that begins orders, or with one after a polite word.
-fn orders(words: &[Token]) -> bool {
+/// Returns `true` if a sentence begins as an order, or goes on as one after a polite word: with a verb of orders, or with a word that is
+/// none of those that begin other sentences, and what it is about.
+fn orders(text: &str, words: &[Token]) -> bool {
     let mut polite = false;
-    words.iter().any(|word| {
+    words.iter().enumerate().any(|(at, word)| {
         let begins = word.first || polite;
         polite = begins && word.concepts & MASKS.courtesy != 0;
-        begins && word.concepts & MASKS.verb != 0
+        let about = |next: &Token| !next.first && TECHNICAL.objects.contains(&next.hash);
+        begins && (word.concepts & MASKS.verb != 0 || (words.get(at + 1).is_some_and(about) && may_order(text, word)))
     })
+}
+
+/// Returns `true` if a word may be the verb of an order.
+fn may_order(text: &str, word: &Token) -> bool {
+    let letters = text.get(word.start as usize..word.end as usize).unwrap_or_default();
+    let letters = letters.to_ascii_lowercase();
+    word.shape == Shape::Word
+        && !TECHNICAL.openings.contains(&word.hash)
+        && !["ing", "ed", "ly", "s"].iter().any(|ending| letters.ends_with(ending))
 }
 
 /// Returns `true` if numbers in a row are the codes of letters.
@@ -238,18 +249,28 @@ fn is_symbol(c: char) -> bool {
     matches!(u32::from(c), 0x2460..=0x24ff | 0x2600..=0x28ff | 0xe000..=0xf8ff | 0x1_f000..=0x1_faff | 0xf_0000..)
 }
 
-#[derive(Deserialize)]
-struct Words {
-    domains: String,
-    programs: String,
+/// Hashes of the words of `technical.toml`.
+#[derive(Default, Deserialize)]
+struct Technical {
+    #[serde(deserialize_with = "hashes")]
+    domains: HashSet<u32>,
+    #[serde(deserialize_with = "hashes")]
+    programs: HashSet<u32>,
+    #[serde(deserialize_with = "hashes")]
+    objects: HashSet<u32>,
+    #[serde(deserialize_with = "hashes")]
+    openings: HashSet<u32>,
 }
 
-/// Hashes of last labels of host names, and of programs.
-static TECHNICAL: LazyLock<(HashSet<u32>, HashSet<u32>)> = LazyLock::new(|| {
-    let file: Option<Words> = toml::from_str(include_str!("technical.toml")).ok();
-    let set = |words: &str| words.split_whitespace().map(words::hash).collect();
-    file.map_or_else(Default::default, |file| (set(&file.domains), set(&file.programs)))
-});
+fn hashes<'de, D: Deserializer<'de>>(words: D) -> Result<HashSet<u32>, D::Error> {
+    Ok(String::deserialize(words)?
+        .split_whitespace()
+        .map(words::hash)
+        .collect())
+}
+
+static TECHNICAL: LazyLock<Technical> =
+    LazyLock::new(|| toml::from_str(include_str!("technical.toml")).unwrap_or_default());
 
 /// Returns the reason if a text holds an address or a piece of a command.
 fn technical(text: &str, words: &[Token]) -> Option<Unread> {
@@ -259,7 +280,6 @@ fn technical(text: &str, words: &[Token]) -> Option<Unread> {
     if ["$(", "<(", "`", "&&", "${"].iter().any(|sign| text.contains(sign)) {
         return Some(Unread::Command);
     }
-    let (domains, programs) = &*TECHNICAL;
     let bytes = text.as_bytes();
     let is = |at: usize, sign: u8| bytes.get(at) == Some(&sign);
     let mut numbers = 0;
@@ -272,11 +292,11 @@ fn technical(text: &str, words: &[Token]) -> Option<Unread> {
             0
         };
         let host = dotted && start > 1 && bytes.get(start - 2).is_some_and(u8::is_ascii_alphanumeric);
-        let address = (host && domains.contains(&word.hash)) || is(end, b'@') || numbers == 4;
+        let address = (host && TECHNICAL.domains.contains(&word.hash)) || is(end, b'@') || numbers == 4;
         if address {
             return Some(Unread::Address);
         }
-        if programs.contains(&word.hash) {
+        if TECHNICAL.programs.contains(&word.hash) {
             return Some(Unread::Command);
         }
     }
