@@ -417,6 +417,11 @@ impl Guardian {
         &self.pool
     }
 
+    /// Returns the organisations in force.
+    pub fn organisations(&self) -> Arc<Organisations> {
+        self.organisations.load_full()
+    }
+
     /// Puts other organisations in place of the present ones. Steps under way keep what they started with.
     pub fn replace_organisations(&self, organisations: Organisations) {
         if self.judge.is_some() {

@@ -143,10 +143,11 @@ impl Reloader {
     ///
     /// # Errors
     ///
-    /// When what it was started with cannot be read again.
+    /// When an issuer of tokens cannot be used.
     pub fn new(parts: Parts) -> Result<Self, AppError> {
         let config = &parts.started_with;
-        let organisations = app::organisations(config)?;
+        // What is in force, not what the files say by now: the first reload records the difference.
+        let organisations = parts.guardian.organisations();
         let snapshot = Snapshot::of(config, &organisations, &app::keyring(config)?);
         let watched = Watched::of(parts.file.as_deref(), config);
         let files = watched.fingerprint();

@@ -15,6 +15,10 @@ mod issuer;
 #[cfg(test)]
 mod keys;
 #[cfg(test)]
+#[path = "../support/live.rs"]
+#[allow(dead_code, unreachable_pub)]
+mod live;
+#[cfg(test)]
 mod reload;
 #[cfg(test)]
 #[path = "../support/guardian.rs"]

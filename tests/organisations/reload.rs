@@ -1,28 +1,36 @@
 //! Edits of what is configured, while the server works.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
-use aos_guardian::gateway::Gateways;
+use aos_guardian::audit;
 use aos_guardian::policy::PolicyFile;
-use aos_guardian::reload::{self, Parts, Reloader};
-use aos_guardian::server::Server;
-use aos_guardian::{app, audit, config};
 use serde_json::{Value, json};
 
 use crate::hash;
+use crate::live::{Live, allowing};
 use crate::support::{tool_call, user_message};
 
 const KEY: &str = "acme-key-0123456789";
+const SETTINGS: &str = "listen = \"127.0.0.1:0\"\naudit.to = \"audit.jsonl\"\nlocal_judge.mode = \"off\"\n";
 
-/// A server over a file of its own, which is watched.
+/// A `guardian serve` over a file of its own, which is watched; its log is a file beside it.
 struct Watched {
+    program: Child,
     url: String,
     http: reqwest::Client,
     folder: tempfile::TempDir,
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let _ = self.program.kill();
+        let _ = self.program.wait();
+    }
 }
 
 impl Watched {
@@ -39,43 +47,41 @@ impl Watched {
             std::fs::write(folder.path().join(name), text).unwrap();
         }
         link(&folder.path().join("mounted"));
-        let file = folder.path().join("guardian.toml");
-        let text = format!("listen = \"127.0.0.1:0\"\naudit.to = \"audit.jsonl\"\nlocal_judge.mode = \"off\"\n{text}");
-        std::fs::write(&file, text).unwrap();
-        let config = config::load(Some(&file)).unwrap();
-        let guardian = Arc::new(app::guardian(&config, &audit::Settings::Off).unwrap());
-        let keyring = app::keyring(&config).unwrap();
-        let server = Server::bind(config.server.clone(), config.wire, Arc::clone(&guardian), keyring).unwrap();
-        let (address, control) = (server.address(), server.control());
-        let gateways = Gateways::bind(&config.gateways, address, &guardian, server.memory(), server.keyring()).unwrap();
-        let renewal = gateways.reload();
-        let (watched, link) = (config.watch_files, guardian.link().cloned());
-        let parts = Parts {
-            file: Some(file),
-            listen: None,
-            started_with: config,
-            guardian,
-            control,
-            gateways: renewal,
-        };
-        let reloader = Arc::new(Reloader::new(parts).unwrap());
-        if let Some(link) = link {
-            reload::join(&reloader, &link);
-        }
-        if watched {
-            tokio::spawn(reload::watch(reloader));
-        } else {
-            tokio::spawn(async move {
-                let _reloader = reloader;
-                std::future::pending::<()>().await;
-            });
-        }
-        tokio::spawn(server.besides(gateways.router()).run());
-        Self {
-            url: format!("http://{address}/"),
-            http: reqwest::Client::builder().no_proxy().build().unwrap(),
+        std::fs::write(folder.path().join("guardian.toml"), format!("{SETTINGS}{text}")).unwrap();
+        let log = folder.path().join("log");
+        let program = Command::new(env!("CARGO_BIN_EXE_guardian"))
+            .args(["serve", "--config"])
+            .arg(folder.path().join("guardian.toml"))
+            .current_dir(folder.path())
+            .stderr(std::fs::File::create(&log).unwrap())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut server = Self {
+            program,
+            url: String::new(),
+            // The server closes what waits for longer.
+            http: reqwest::Client::builder()
+                .no_proxy()
+                .pool_idle_timeout(Duration::from_secs(5))
+                .build()
+                .unwrap(),
             folder,
+        };
+        while server.url.is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+            assert!(server.program.try_wait().unwrap().is_none(), "{}", server.log());
+            let address = server.log().split_once("listening on ").and_then(|(_, rest)| {
+                let (address, _) = rest.split_once('\n')?;
+                Some(format!("{}/", address.trim()))
+            });
+            server.url = address.unwrap_or_default();
         }
+        server
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.path("log")).unwrap()
     }
 
     fn path(&self, name: &str) -> std::path::PathBuf {
@@ -98,6 +104,16 @@ impl Watched {
         let reply = self.http.get(format!("{}readyz", self.url)).send().await.unwrap();
         assert_eq!(reply.status(), 200, "an old version is no reason to take the node away");
         reply.text().await.unwrap()
+    }
+
+    async fn metrics(&self) -> String {
+        let reply = self.http.get(format!("{}metrics", self.url)).send().await.unwrap();
+        reply.text().await.unwrap()
+    }
+
+    fn hang_up(&self) {
+        let id = self.program.id().to_string();
+        assert!(Command::new("kill").args(["-HUP", &id]).status().unwrap().success());
     }
 
     /// Waits until this holds.
@@ -127,10 +143,18 @@ impl Watched {
         std::fs::read_to_string(self.path("audit.jsonl")).unwrap_or_default()
     }
 
-    fn changes(&self) -> Vec<Value> {
+    fn records(&self) -> Vec<Value> {
         let records = self.audit();
-        let records = records.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        records.filter(|record| record["kind"] == "change").collect()
+        records
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    }
+
+    fn changes(&self) -> Vec<Value> {
+        let mut records = self.records();
+        records.retain(|record| record["kind"] == "change");
+        records
     }
 }
 
@@ -172,86 +196,305 @@ fn numbered(number: usize) -> String {
     format!("name = \"number {number}\"\n[tools]\ndeny = [\"{denied}\"]\n")
 }
 
+/// Files of which each says the same number: the configuration (a key, and whether it observes), the policy (what it denies, and what the judge is
+/// told), the prompts.
+struct Numbered {
+    configuration: String,
+    policy: String,
+    prompt: String,
+}
+
+impl Numbered {
+    fn of(number: usize, judge: &str) -> Self {
+        let mode = if number.is_multiple_of(7) { "observe" } else { "enforce" };
+        let organisation = organisation(&format!(
+            "mode = \"{mode}\"\npolicy = \"{number}/policy.toml\"\nprompts = \"{number}/prompts\""
+        ));
+        // As keys are rotated: the one of before goes on for a while.
+        let keys = (number.saturating_sub(1)..=number).map(|number| {
+            let hash = hash(&key_of(number));
+            format!("[[organisations.keys]]\nname = \"k{number}\"\nkey = \"sha256:{hash}\"\n")
+        });
+        Self {
+            configuration: format!("{SETTINGS}{judge}{organisation}{}", keys.collect::<String>()),
+            policy: format!("guidance = \"We are at {number}.\"\n{}", numbered(number)),
+            prompt: format!(
+                "{{% extends \"builtin/system.md.j2\" %}}\n{{% block task %}}\nRevision {number}.\n\n{{{{ super() }}}}\n{{% endblock %}}\n"
+            ),
+        }
+    }
+
+    /// Breaks one of the files; gives back what is to be told of it.
+    fn broken(mut self, how: usize) -> (Self, [&'static str; 2]) {
+        let told = match how % 5 {
+            0 => {
+                self.policy += "dany = [\"alpha.*\"]\n";
+                ["policy.toml", "dany"]
+            }
+            1 => {
+                self.prompt += "{% block readers_differ %}{{ oh";
+                ["system.md.j2", "block"]
+            }
+            2 => {
+                self.configuration += "expires = \"hunter2\"\n";
+                ["organisations[0].keys[1].expires", "guardian.toml"]
+            }
+            3 => {
+                self.policy += "[conditions]\ntext = '''\nforbid(principal, acton, resource);'''\n";
+                ["policy.toml:7", "acton"]
+            }
+            _ => {
+                self.configuration.truncate(self.configuration.len() / 2);
+                ["guardian.toml", "line"]
+            }
+        };
+        (self, told)
+    }
+
+    /// Writes them; the configuration last, which names the others and puts all of them in force together.
+    fn write(&self, number: usize, server: &Watched, put: impl FnOnce(&Path, &str)) {
+        let prompts = server.path(&format!("{number}/prompts"));
+        std::fs::create_dir_all(&prompts).unwrap();
+        rename_over(&prompts.join("system.md.j2"), &self.prompt);
+        rename_over(&prompts.with_file_name("policy.toml"), &self.policy);
+        put(&server.path("guardian.toml"), &self.configuration);
+    }
+}
+
+fn key_of(number: usize) -> String {
+    format!("key-of-number-{number:04}")
+}
+
+/// Allows, and says which guidance and which revision of the prompt it was shown.
+fn quoting(body: &str) -> String {
+    let after = |words: &str| {
+        let (_, rest) = body.split_once(words).unwrap_or_default();
+        rest.split('.').next().unwrap_or_default().to_owned()
+    };
+    let quoted = format!("Revision {}, guidance {}.", after("Revision "), after("We are at "));
+    allowing(body).replace("As scripted.", &quoted)
+}
+
+/// A verdict, and the number of the key that asked for it.
+struct Told {
+    key: usize,
+    request: usize,
+    result: Value,
+}
+
+/// How many requests are answered while the files are edited; `RELOAD_REQUESTS` sets another number.
+fn requests() -> usize {
+    let number = std::env::var("RELOAD_REQUESTS").ok();
+    number.map_or(10_000, |number| number.parse().unwrap())
+}
+
+/// Every fifth edit is a broken one.
+const EDITS: usize = 100;
+const SENDERS: usize = 32;
+
+/// What senders and editor share.
+#[derive(Default)]
+struct Progress {
+    /// The number that is known to be in force.
+    known: AtomicUsize,
+    /// The number that may be in force.
+    written: AtomicUsize,
+    sent: AtomicUsize,
+    answered: AtomicUsize,
+    over: AtomicBool,
+}
+
+/// Sends one step after the other until edits and requests are done; gives back what was told, and how many keys were out of date.
+async fn send(server: &Watched, progress: &Progress) -> (Vec<Told>, usize) {
+    let (mut told, mut outdated) = (Vec::new(), 0);
+    while !progress.over.load(Ordering::SeqCst) {
+        let key = progress.known.load(Ordering::SeqCst);
+        let request = progress.sent.fetch_add(1, Ordering::SeqCst);
+        let mut step = match request % 4 {
+            0 => tool_call("alpha.run", "text", &json!(format!("See you at {}.", request % 5))),
+            1 => tool_call("beta.run", "text", &json!(format!("See you at {}.", request % 5))),
+            2 => user_message(&format!("What do {request} hammers cost?")),
+            _ => user_message(&format!("What do {} nails cost?", request % 3)),
+        };
+        step["params"]["context"]["session"]["id"] = json!(format!("session-{request}"));
+        let (status, answer) = server.post(&key_of(key), &step).await;
+        if status == 401 {
+            assert!(key + 1 < progress.written.load(Ordering::SeqCst), "{key}: {answer}");
+            outdated += 1;
+        } else {
+            assert_eq!(status, 200, "{answer}");
+            let result = answer["result"].clone();
+            told.push(Told { key, request, result });
+        }
+        progress.answered.fetch_add(1, Ordering::SeqCst);
+    }
+    (told, outdated)
+}
+
+/// Makes every edit, each after its part of the requests, and waits until it is in force, or told to be broken.
+async fn edit(server: &Watched, progress: &Progress, judge: &str) -> usize {
+    let requests = requests();
+    let mut number = 0;
+    for edit in 1..=EDITS {
+        let begun = || async { progress.answered.load(Ordering::SeqCst) >= edit * requests / EDITS };
+        server.until("answered: its part", begun).await;
+        let next = number + 1;
+        if edit.is_multiple_of(5) {
+            let (broken, told) = Numbered::of(next, judge).broken(edit / 5);
+            broken.write(next, server, rename_over);
+            let is_told = || async {
+                let ready = server.readyz().await;
+                ready.contains("not reloaded at") && told.iter().all(|word| ready.contains(word))
+            };
+            server.until(&format!("told: {told:?}"), is_told).await;
+            assert!(server.metrics().await.contains("guardian_reload_broken 1"));
+            let log = server.log();
+            let of_it = |line: &&str| line.contains("not reloaded") && told.iter().all(|word| line.contains(word));
+            assert!(log.lines().any(|line| of_it(&line)), "{told:?}");
+            let (status, answer) = server.post(&key_of(number), &user_message("hello")).await;
+            assert_eq!(status, 200, "the key of before is known: {answer}");
+            assert_eq!(number_of(&answer["result"]), number, "the version of before stays");
+            continue;
+        }
+        progress.written.store(next, Ordering::SeqCst);
+        let files = Numbered::of(next, judge);
+        match edit % 4 {
+            0 => files.write(next, server, |file, text| {
+                rename_over(file, text);
+                server.hang_up();
+            }),
+            1 => tokio::task::block_in_place(|| files.write(next, server, write_in_place)),
+            _ => files.write(next, server, rename_over),
+        }
+        let known = || async { server.post(&key_of(next), &user_message("hello")).await.0 == 200 };
+        server.until(&format!("in force: {next}"), known).await;
+        if let Some(over) = number.checked_sub(1) {
+            assert_eq!(server.post(&key_of(over), &user_message("hello")).await.0, 401);
+        }
+        assert!(server.metrics().await.contains("guardian_reload_broken 0"));
+        number = next;
+        progress.known.store(number, Ordering::SeqCst);
+    }
+    progress.over.store(true, Ordering::SeqCst);
+    number
+}
+
+/// The number that the guidance, which the reasoning of a judge quotes, and the policy of a verdict are of.
+fn number_of(result: &Value) -> usize {
+    let known = VERSIONS.get_or_init(|| {
+        let numbers = 0..=EDITS;
+        numbers
+            .map(|number| (version(&Numbered::of(number, "").policy), number))
+            .collect()
+    });
+    known[result["data"]["policyVersion"].as_str().unwrap()]
+}
+
+static VERSIONS: OnceLock<HashMap<String, usize>> = OnceLock::new();
+
 #[tokio::test(flavor = "multi_thread")]
-async fn every_verdict_under_edits_is_of_exactly_one_version_and_none_is_lost() {
-    const EDITS: usize = 24;
+async fn every_verdict_under_a_hundred_edits_is_of_exactly_one_version_and_none_is_lost() {
+    let live = Live::start(Duration::from_millis(20), quoting).await;
+    let judge = format!(
+        "[judge]\nbase_url = \"{}\"\nmodel = \"quoting\"\nproxy = \"none\"\n",
+        live.url()
+    );
+    let start = Numbered::of(0, &judge);
     let server = Watched::with(
-        &organisation("policy = \"policy.toml\""),
-        &[("policy.toml", &numbered(0))],
+        start.configuration.strip_prefix(SETTINGS).unwrap(),
+        &[
+            ("0/policy.toml", &start.policy),
+            ("0/prompts/system.md.j2", &start.prompt),
+        ],
     )
     .await;
-    let known: BTreeMap<String, usize> = (0..=EDITS).map(|n| (version(&numbered(n)), n)).collect();
-    let over = AtomicBool::new(false);
-    let asking = |tool: &'static str, denied_by: usize| {
-        let (server, over, known) = (&server, &over, &known);
-        async move {
-            let mut asked = 0;
-            while !over.load(Ordering::Relaxed) {
-                let call = tool_call(&format!("{tool}.run"), "text", &json!("See you at ten."));
-                let (status, answer) = server.post(KEY, &call).await;
-                assert_eq!(status, 200, "{answer}");
-                let result = &answer["result"];
-                let number = known[result["data"]["policyVersion"].as_str().unwrap()];
-                let expected = if number % 2 == denied_by { "deny" } else { "allow" };
-                assert_eq!(result["decision"], expected, "{tool} under {number}: {answer}");
-                asked += 1;
-            }
-            asked
+    let (progress, begun) = (Progress::default(), Instant::now());
+    let senders = futures_util::future::join_all((0..SENDERS).map(|_| send(&server, &progress)));
+    let (sent, last) = tokio::join!(senders, edit(&server, &progress, &judge));
+    let outdated: usize = sent.iter().map(|(_, outdated)| outdated).sum();
+    let told: Vec<Told> = sent.into_iter().flat_map(|(told, _)| told).collect();
+    assert_eq!(
+        told.len() + outdated,
+        progress.sent.load(Ordering::SeqCst),
+        "none is lost"
+    );
+    let mut prompts: BTreeMap<usize, &str> = BTreeMap::new();
+    let mut sources: BTreeMap<&str, usize> = BTreeMap::new();
+    for Told { key, request, result } in &told {
+        let data = &result["data"];
+        let number = number_of(result);
+        assert!(
+            *key <= number + 1,
+            "the key of {key} came with a later version: {result}"
+        );
+        let prompt = data["promptVersion"].as_str().unwrap();
+        assert_eq!(*prompts.entry(number).or_insert(prompt), prompt, "{result}");
+        let source = data["source"].as_str().unwrap();
+        *sources.entry(source).or_default() += 1;
+        let is_denied = request % 4 == number % 2;
+        assert_eq!(source == "rules", is_denied, "{request} under {number}: {result}");
+        let is_observed = number.is_multiple_of(7);
+        let said = if is_observed { &data["observed"] } else { result };
+        let decision = if is_denied { "deny" } else { "allow" };
+        assert_eq!(said["decision"], decision, "{request} under {number}: {result}");
+        assert_eq!(data["observed"].is_object(), is_observed, "{number}: {result}");
+        assert!(!is_observed || result["decision"] == "allow", "{result}");
+        if !is_denied {
+            let quoted = format!("Revision {number}, guidance {number}.");
+            assert_eq!(said["reasoning"], quoted, "{result}");
         }
-    };
-    let editing = async {
-        let file = server.path("policy.toml");
-        for number in 1..=EDITS {
-            let text = numbered(number);
-            match number % 3 {
-                0 => {
-                    let file = file.clone();
-                    tokio::task::spawn_blocking(move || write_in_place(&file, &text))
-                        .await
-                        .unwrap();
-                }
-                1 => rename_over(&file, &text),
-                _ => {
-                    rename_over(&file, &format!("{text}dany = [\"alpha.*\"]\n"));
-                    let broken = || async { server.readyz().await.contains("not reloaded at") };
-                    server.until("broken", broken).await;
-                    let told = server.readyz().await;
-                    assert!(told.contains("policy.toml") && told.contains("dany"), "{told}");
-                    let (_, answer) = server.post(KEY, &user_message("hello")).await;
-                    let before = &answer["result"]["data"]["policyVersion"];
-                    assert_eq!(*before, version(&numbered(number - 1)), "the version of before stays");
-                    rename_over(&file, &text);
-                }
-            }
-            server.until_version(&version(&numbered(number))).await;
-        }
-        assert!(!server.readyz().await.contains("not reloaded"));
-        over.store(true, Ordering::Relaxed);
-    };
-    let (alpha, beta, other, ()) = tokio::join!(asking("alpha", 0), asking("beta", 1), asking("alpha", 0), editing);
-    let verdicts = server
-        .audit()
-        .lines()
-        .filter(|line| line.contains("\"decision_id\"") && line.contains(".run"))
-        .count();
-    assert_eq!(verdicts, alpha + beta + other, "each verdict has one record");
+    }
+    eprintln!(
+        "{} verdicts in {:?}, by source: {sources:?}; {outdated} keys out of date",
+        told.len(),
+        begun.elapsed()
+    );
+    let distinct: BTreeSet<&&str> = prompts.values().collect();
+    assert_eq!(
+        (prompts.len(), distinct.len()),
+        (last + 1, last + 1),
+        "each version was asked"
+    );
+    assert!(sources["cache"] > EDITS, "{sources:?}");
+
+    let records = server.records();
+    let of_step = |record: &Value| Some((record["decision_id"].as_str()?.to_owned(), record.clone()));
+    let mut by_id: HashMap<String, Value> = records.iter().filter_map(of_step).collect();
+    for Told { result, .. } in &told {
+        let data = &result["data"];
+        let record = by_id.remove(data["decisionId"].as_str().unwrap()).unwrap();
+        assert_eq!(record["policy_version"], data["policyVersion"], "{record}");
+        assert_eq!(record["prompt_version"], data["promptVersion"], "{record}");
+    }
     let changes = server.changes();
     assert_eq!(
         changes.len(),
-        EDITS,
+        last,
         "each edit that can be used is recorded once: {changes:?}"
     );
     for (index, change) in changes.iter().enumerate() {
         assert_eq!(change["organisation"], "acme");
-        assert_eq!(change["caller"], "file watch");
-        assert_eq!(change["policy"]["from"], version(&numbered(index)), "{change}");
-        assert_eq!(change["policy"]["to"], version(&numbered(index + 1)), "{change}");
-        assert!(change["files"][0].as_str().unwrap().contains("policy.toml"), "{change}");
+        let of = |number: usize| version(&Numbered::of(number, "").policy);
+        assert_eq!(
+            change["policy"],
+            json!({"from": of(index), "to": of(index + 1)}),
+            "{change}"
+        );
+        assert_eq!(
+            change["prompts"],
+            json!({"from": prompts[&index], "to": prompts[&(index + 1)]})
+        );
+        assert_eq!(change["keys_added"], json!([format!("k{}", index + 1)]), "{change}");
+        let removed = index.checked_sub(1).map(|old| json!([format!("k{old}")]));
+        assert_eq!(change.get("keys_removed"), removed.as_ref(), "{change}");
+        assert!(
+            ["file watch", "SIGHUP"].contains(&change["caller"].as_str().unwrap()),
+            "{change}"
+        );
+        assert!(change["files"].to_string().contains("guardian.toml"), "{change}");
     }
-    let history = audit::Archive::folder(server.path("audit.jsonl.policies"))
-        .history()
-        .unwrap();
-    assert_eq!(history.len(), EDITS + 1);
+    let mut history = audit::Archive::folder(server.path("audit.jsonl.policies"));
+    assert_eq!(history.history().unwrap().len(), last + 1);
 }
 
 #[tokio::test(flavor = "multi_thread")]
