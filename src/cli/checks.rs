@@ -119,13 +119,13 @@ pub(super) fn observing(config: &Config, organisations: &Organisations) -> Vec<C
 fn metrics(settings: &server::Settings) -> Option<Check> {
     let (at, access) = (settings.metrics.listen, &settings.metrics.access);
     let keys = match access {
-        server::MetricsAccess::Anybody => "no keys",
+        server::MetricsAccess::Open => "no keys",
         server::MetricsAccess::Keys(_) => "keys are asked for",
     };
     match (at, access) {
-        (None, server::MetricsAccess::Anybody) => None,
+        (None, server::MetricsAccess::Open) => None,
         (None, server::MetricsAccess::Keys(_)) => Some(Check::fine("metrics", keys)),
-        (Some(address), _) if !address.ip().is_loopback() && *access == server::MetricsAccess::Anybody => {
+        (Some(address), _) if !address.ip().is_loopback() && *access == server::MetricsAccess::Open => {
             Some(Check::degraded(
                 "metrics",
                 format!("{address}, open to every caller that reaches it"),
@@ -149,7 +149,7 @@ fn log(settings: &telemetry::Settings) -> Check {
 
 fn listen(settings: &server::Settings) -> Check {
     match settings.check() {
-        Ok(()) if settings.authentication == server::Authentication::Nobody => Check::degraded(
+        Ok(()) if settings.authentication == server::Authentication::Open => Check::degraded(
             "listen",
             format!("{} ({})", settings.listen, settings.authentication.as_str()),
             "give `[[organisations]]` keys, unless something in front of the guardian asks for them",

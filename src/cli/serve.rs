@@ -189,7 +189,7 @@ fn say_open_postures(config: &Config, guardian: &Guardian) {
         }
     }
     match config.server.authentication {
-        Authentication::Nobody => {
+        Authentication::Open => {
             tracing::warn!("open to every caller: no key is asked for at {}", config.server.listen);
         }
         Authentication::Keys | Authentication::LoopbackOnly => {}

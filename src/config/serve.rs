@@ -30,7 +30,7 @@ impl Reader<'_> {
             },
             authentication: match (authenticated, file.allow_unauthenticated.unwrap_or(false)) {
                 (true, _) => server::Authentication::Keys,
-                (false, true) => server::Authentication::Nobody,
+                (false, true) => server::Authentication::Open,
                 (false, false) => server::Authentication::LoopbackOnly,
             },
             other_organisation: self
@@ -92,7 +92,7 @@ impl Reader<'_> {
         Ok(server::MetricsSettings {
             listen,
             access: match &section.api_keys {
-                None => server::MetricsAccess::Anybody,
+                None => server::MetricsAccess::Open,
                 Some(keys) => server::MetricsAccess::Keys(self.digests("metrics.api_keys", keys)?),
             },
         })

@@ -8,7 +8,7 @@ use url::Url;
 
 use super::receive::Received;
 use super::route::Route;
-use super::upstream::{AsWhom, Forward};
+use super::upstream::{Forward, ShownCredentials};
 
 /// Tells the agent behind the gateway, beside everything else, that an answer will not be read.
 pub(super) fn tell(route: &Arc<Route>, received: &Arc<Received>, rest: String, body: Option<(HeaderValue, Bytes)>) {
@@ -32,7 +32,7 @@ pub(super) fn tell_at(
             query: None,
             headers: &[&received.transport.plain],
             body,
-            as_whom: AsWhom::Gateway,
+            credentials: ShownCredentials::Gateway,
         };
         // It is a courtesy: what is cancelled may have ended long ago.
         let _ = upstream.send_to(to, forward).await;

@@ -6,7 +6,7 @@ use url::Url;
 use super::json::Json;
 use super::receive::Received;
 use super::route::Route;
-use super::upstream::{AsWhom, Forward, UpstreamFault};
+use super::upstream::{Forward, ShownCredentials, UpstreamFault};
 
 /// Fetches the card under the path that was asked for, with the headers of the answer. A caller without a key is shown what the agent shows to
 /// everyone: the gateway's own credentials are not used.
@@ -29,7 +29,11 @@ pub(super) async fn fetch(route: &Route, received: &Received) -> Result<(Json, H
         query: None,
         headers: &[&received.transport.plain, &received.transport.judged],
         body: None,
-        as_whom: if known { AsWhom::Gateway } else { AsWhom::Nobody },
+        credentials: if known {
+            ShownCredentials::Gateway
+        } else {
+            ShownCredentials::None
+        },
     };
     let unanswered = |why: UpstreamFault| (why.status(), why.to_string());
     let mut response = upstream.send(forward).await.map_err(unanswered)?;

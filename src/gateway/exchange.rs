@@ -24,7 +24,7 @@ use super::relay::Relayed;
 use super::route::Route;
 use super::slow_answer::{Awaited, Opened, respond};
 use super::transport::answer_headers;
-use super::upstream::{AsWhom, Forward, UpstreamFault};
+use super::upstream::{Forward, ShownCredentials, UpstreamFault};
 use super::verdicts::Question;
 use crate::wire::is_identifier;
 
@@ -214,7 +214,7 @@ async fn open<P: Protocol>(exchange: Exchange, mut call: P, pulse: Pulse) -> Ope
             query: query.as_deref(),
             headers: &[&received.transport.plain, &received.transport.judged, &headers],
             body,
-            as_whom: AsWhom::Gateway,
+            credentials: ShownCredentials::Gateway,
         };
         upstream.send_to(to, forward).await
     };

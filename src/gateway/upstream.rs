@@ -69,16 +69,16 @@ pub(super) struct Forward<'a> {
     pub(super) headers: &'a [&'a HeaderMap],
     /// The body and its media type.
     pub(super) body: Option<(HeaderValue, Bytes)>,
-    pub(super) as_whom: AsWhom,
+    pub(super) credentials: ShownCredentials,
 }
 
 /// The credentials that are shown to the agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum AsWhom {
+pub(super) enum ShownCredentials {
     /// The gateway's own.
     Gateway,
     /// None: the caller is not known.
-    Nobody,
+    None,
 }
 
 /// Makes a body of JSON.
@@ -178,7 +178,11 @@ impl Upstream {
 
     /// Sends once with a token, if one is needed, and once more with another if that was refused.
     async fn admitted(&self, forward: &Forward<'_>, url: Url) -> Result<Response, UpstreamFault> {
-        let Some(credentials) = self.credentials.as_ref().filter(|_| forward.as_whom == AsWhom::Gateway) else {
+        let Some(credentials) = self
+            .credentials
+            .as_ref()
+            .filter(|_| forward.credentials == ShownCredentials::Gateway)
+        else {
             return self.once(forward, url, None).await;
         };
         let token = credentials.header().await.ok_or(UpstreamFault::NoToken)?;
@@ -202,7 +206,11 @@ impl Upstream {
             request = request.header(name, value);
         }
         let mut own = HeaderMap::new();
-        for (name, value) in self.own.iter().filter(|_| forward.as_whom == AsWhom::Gateway) {
+        for (name, value) in self
+            .own
+            .iter()
+            .filter(|_| forward.credentials == ShownCredentials::Gateway)
+        {
             own.insert(name.clone(), value.clone());
         }
         if let Some(token) = token {

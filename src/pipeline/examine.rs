@@ -10,7 +10,7 @@ use super::alone::Alone;
 use super::draft::Draft;
 use super::examiner::Examiner;
 use super::judging::Question;
-use super::local::Beside;
+use super::local::NextJudge;
 use super::mask::Cleared;
 use super::screen::Screened;
 use super::windows::ByScorer;
@@ -117,21 +117,21 @@ impl Examiner {
             Some(_) if screened.kind().acts() => self.policy().judge.session_incomplete,
             Some(_) | None => SessionIncomplete::Note,
         };
-        let beside = match (judge, incomplete) {
-            (None, _) => Beside::Nobody,
-            (Some(_), SessionIncomplete::Ask) => Beside::ModelFirst,
-            (Some(_), SessionIncomplete::Note | SessionIncomplete::Deny) => Beside::Model,
+        let next = match (judge, incomplete) {
+            (None, _) => NextJudge::None,
+            (Some(_), SessionIncomplete::Ask) => NextJudge::ModelFirst,
+            (Some(_), SessionIncomplete::Note | SessionIncomplete::Deny) => NextJudge::Model,
         };
         let settled = screened.settled(self.policy());
         let cleared = match (settled, incomplete) {
             (Some(draft), _) if draft.decision == Decision::Deny => Err(Box::new(draft)),
             (..) if self.claim == Claim::Another => Err(Box::new(Draft::claims_another(screened.method()))),
             (_, SessionIncomplete::Deny) => Err(Box::new(Draft::session_incomplete(screened.method()))),
-            (Some(draft), _) if beside != Beside::ModelFirst => Err(Box::new(draft)),
+            (Some(draft), _) if next != NextJudge::ModelFirst => Err(Box::new(draft)),
             (Some(_) | None, _) => {
                 let masked = spans::stage_here("mask").in_scope(|| self.mask(&screened, recalled.past()));
                 masked.map(|mut cleared| {
-                    let opinion = || self.local_opinion(beside, &screened, recalled.past());
+                    let opinion = || self.local_opinion(next, &screened, recalled.past());
                     cleared.local_opinion = spans::stage_here("local").in_scope(opinion);
                     cleared
                 })
@@ -187,7 +187,7 @@ impl Examiner {
             return None;
         }
         let mut cleared = self.mask(&screened, recalled.past()).ok()?;
-        cleared.local_opinion = self.local_opinion(Beside::Model, &screened, recalled.past());
+        cleared.local_opinion = self.local_opinion(NextJudge::Model, &screened, recalled.past());
         let history = recalled.history(&cleared.step);
         Some(JudgeView {
             suspicion: Alone::of(&cleared, self.policy()).suspicion,

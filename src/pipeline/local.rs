@@ -20,18 +20,18 @@ use crate::telemetry::names;
 
 /// The model that can be asked besides, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Beside {
+pub(super) enum NextJudge {
     Model,
     /// A model, which the policy wants asked before anything lets the step happen.
     ModelFirst,
-    Nobody,
+    None,
 }
 
 impl Examiner {
     /// Asks the scorer, if there is one and the organisation wants it.
     pub(super) fn local_opinion(
         &self,
-        beside: Beside,
+        next: NextJudge,
         screened: &Screened,
         past: &SessionSnapshot,
     ) -> Option<LocalOpinion> {
@@ -43,9 +43,9 @@ impl Examiner {
         let is_bounded = thresholds.allow_below.is_some();
         let head = scorer.model.head(StepRole::of(step.kind));
         let usual = Usual::of(step, findings, policy);
-        let may_allow = match (beside, usual) {
-            (Beside::ModelFirst, _) | (_, Usual::Special) => MayAllow::No,
-            (Beside::Model | Beside::Nobody, Usual::Everyday | Usual::Unknown) => {
+        let may_allow = match (next, usual) {
+            (NextJudge::ModelFirst, _) | (_, Usual::Special) => MayAllow::No,
+            (NextJudge::Model | NextJudge::None, Usual::Everyday | Usual::Unknown) => {
                 MayAllow::of(step, findings, coverage, policy)
             }
         };
@@ -98,7 +98,7 @@ impl Examiner {
         let is_drawn = || own_is_drawn.unwrap_or_else(|| self.is_drawn(scorer.audit_share));
         let standing = match mode {
             Mode::Shadow | Mode::Off => OpinionUse::Shadow,
-            Mode::On if beside == Beside::Model && leaning == ScorerDecision::Allow && is_drawn() => {
+            Mode::On if next == NextJudge::Model && leaning == ScorerDecision::Allow && is_drawn() => {
                 OpinionUse::Audited
             }
             Mode::On => OpinionUse::Applied,

@@ -15,7 +15,7 @@ pub enum Authentication {
     /// Callers on this machine; other addresses are not listened on.
     LoopbackOnly,
     /// All callers that can reach the address. Only when asked for explicitly.
-    Nobody,
+    Open,
 }
 
 impl Authentication {
@@ -24,7 +24,7 @@ impl Authentication {
         match self {
             Authentication::Keys => "keys are asked for",
             Authentication::LoopbackOnly => "no keys, this machine only",
-            Authentication::Nobody => "no keys, open to every caller",
+            Authentication::Open => "no keys, open to every caller",
         }
     }
 }

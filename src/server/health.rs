@@ -96,7 +96,7 @@ fn shared_state(shared: &Shared) -> String {
 /// Returns a line if no caller needs a key.
 fn open_to_everybody(shared: &Shared) -> &'static str {
     match shared.settings.authentication {
-        Authentication::Nobody => "open to every caller: no key is asked for\n",
+        Authentication::Open => "open to every caller: no key is asked for\n",
         Authentication::Keys | Authentication::LoopbackOnly => "",
     }
 }

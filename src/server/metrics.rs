@@ -29,7 +29,7 @@ pub struct MetricsSettings {
 pub enum MetricsAccess {
     /// All callers that reach the address.
     #[default]
-    Anybody,
+    Open,
     /// Callers with one of the keys with these SHA-256 hashes.
     Keys(Vec<[u8; 32]>),
 }
@@ -37,7 +37,7 @@ pub enum MetricsAccess {
 impl MetricsAccess {
     fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         match self {
-            MetricsAccess::Anybody => Ok(()),
+            MetricsAccess::Open => Ok(()),
             MetricsAccess::Keys(digests) => {
                 let key = presented(headers).ok_or(Refusal::NoCredential)?;
                 let digest: [u8; 32] = Sha256::digest(key).into();
@@ -60,8 +60,8 @@ pub(super) async fn answer(State(shared): State<Arc<Shared>>, headers: HeaderMap
 pub(super) fn router(shared: Arc<Shared>) -> Router {
     let answer = async |State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap| {
         let settings = &shared.settings.metrics;
-        let by_address = settings.access == MetricsAccess::Anybody
-            && settings.listen.is_some_and(|address| address.ip().is_loopback());
+        let by_address =
+            settings.access == MetricsAccess::Open && settings.listen.is_some_and(|address| address.ip().is_loopback());
         if by_address && let Err(refusal) = same_machine::is_meant(&uri, &headers) {
             return refusal.into_response();
         }

@@ -14,7 +14,7 @@ use crate::gateway::json::{Json, object};
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::tokens::TOKEN_PATH;
-use crate::gateway::upstream::{AsWhom, Forward};
+use crate::gateway::upstream::{Forward, ShownCredentials};
 
 /// Shows the card of the agent behind the gateway. Cards may stand under any path.
 pub(super) async fn show(route: &Arc<Route>, received: Received) -> Response {
@@ -173,7 +173,7 @@ pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
         query: None,
         headers: &[&received.transport.plain],
         body: Some((kind, form.into())),
-        as_whom: AsWhom::Gateway,
+        credentials: ShownCredentials::Gateway,
     };
     let Ok(mut response) = upstream.send(forward).await else {
         route.count("fault");

@@ -13,7 +13,7 @@ use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::Json;
 use crate::gateway::judged_units::Digest;
 use crate::gateway::receive::Received;
-use crate::gateway::upstream::{AsWhom, Forward, Room, json_body};
+use crate::gateway::upstream::{Forward, Room, ShownCredentials, json_body};
 use crate::wire::chat::{self, ChatItem, RunBy};
 
 /// Pieces of one answer that are judged.
@@ -139,7 +139,7 @@ impl Turn {
             query: query.as_deref(),
             headers: &[&received.transport.plain, &received.transport.judged],
             body: Some(json_body(&received.headers, request.write())),
-            as_whom: AsWhom::Gateway,
+            credentials: ShownCredentials::Gateway,
         };
         let mut response = upstream.send(forward).await.ok()?;
         if !response.status().is_success() || is_event_stream(response.headers()) {
