@@ -264,15 +264,27 @@ async fn open<P: Protocol>(exchange: Exchange, mut call: P, pulse: Pulse) -> Ope
 /// Returns the head of an answer: its status, and the headers that the caller is given.
 fn head_of(response: &reqwest::Response, exchange: &Exchange) -> Head {
     let Exchange { route, received } = exchange;
-    let mut headers = answer_headers(response.headers(), &received.transport.judged, route.settings.pass_auth);
-    for name in route.settings.protocol.answered {
+    let protocol = route.settings.protocol;
+    let mut headers = answer_headers(
+        response.headers(),
+        &received.transport.judged,
+        route.settings.pass_auth,
+        protocol.only_calls,
+    );
+    for name in protocol.answered {
         let value = response.headers().get(*name);
         if let Some(value) = value.filter(|value| value.to_str().is_ok_and(is_identifier)) {
             headers.insert(*name, value.clone());
         }
     }
+    // Others end no exchange, or are none.
+    let is_final = (200..600).contains(&response.status().as_u16());
     Head {
-        status: response.status(),
+        status: if is_final {
+            response.status()
+        } else {
+            StatusCode::BAD_GATEWAY
+        },
         headers,
     }
 }

@@ -112,7 +112,12 @@ pub(super) async fn receive(route: &Route, rest: String, request: Request<Body>)
     grown.await.map_err(|NoRoom| OVERLOADED)?;
     Ok(Received {
         method,
-        transport: Transport::of(&rest, &head.headers, &route.passed_headers()),
+        transport: Transport::of(
+            &rest,
+            &head.headers,
+            &route.passed_headers(),
+            route.settings.protocol.only_calls,
+        ),
         rest,
         query,
         headers: head.headers,
@@ -238,8 +243,8 @@ fn is_open(route: &Route, method: &Method, rest: &str) -> bool {
 async fn known_caller(route: &Route, headers: &HeaderMap) -> Option<[u8; 32]> {
     let keys = &route.settings.client_keys;
     let own = headers.get("x-guardian-key").map(|key| key.as_bytes().trim_ascii());
-    // Other credentials of a caller go on to the model.
-    let only_own = route.settings.protocol.is_model && route.settings.pass_auth;
+    // Other credentials of a caller go on to the agent or model, which must not learn a key of the gateway.
+    let only_own = route.settings.pass_auth;
     let key = own.or_else(|| presented(headers).filter(|_| !only_own))?;
     let digest: [u8; 32] = Sha256::digest(key).into();
     if keys.contains(&digest) {

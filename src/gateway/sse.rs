@@ -138,7 +138,7 @@ impl Event {
         let mut field = |name: &str, value: &str| {
             out.push_str(name);
             out.push_str(": ");
-            out.push_str(&value.replace(['\r', '\n', '\0'], ""));
+            out.push_str(&value.replace(['\r', '\n'], ""));
             out.push('\n');
         };
         if !self.name.is_empty() {

@@ -27,19 +27,20 @@ pub(super) const SESSION_ID: &str = "mcp-session-id";
 const MAX_HEADER: usize = 1_024;
 
 impl Transport {
-    /// Reads a request under this path. `configured` are the headers of callers that the configuration lets pass unread.
-    pub(super) fn of(rest: &str, headers: &HeaderMap, configured: &[HeaderName]) -> Self {
+    /// Reads a request under this path. `configured` are the headers of callers that the configuration lets pass unread; sessions of MCP go
+    /// on only where that is spoken.
+    pub(super) fn of(rest: &str, headers: &HeaderMap, configured: &[HeaderName], speaks_mcp: bool) -> Self {
         let mut transport = Self::default();
         for name in configured {
             for value in headers.get_all(name) {
                 transport.plain.append(name, value.clone());
             }
         }
-        for (name, form) in FORMS {
-            let text = headers.get(name).and_then(|value| value.to_str().ok());
+        for (name, form) in FORMS.iter().filter(|(name, _)| speaks_mcp || *name != SESSION_ID) {
+            let text = headers.get(*name).and_then(|value| value.to_str().ok());
             let formed = text.filter(|text| text.len() <= MAX_HEADER).and_then(form);
             if let Some(value) = formed.and_then(|text| HeaderValue::try_from(text).ok())
-                && !transport.plain.contains_key(name)
+                && !transport.plain.contains_key(*name)
             {
                 transport.plain.insert(HeaderName::from_static(name), value);
             }
@@ -223,7 +224,12 @@ pub(super) fn is_plain_path(rest: &str) -> bool {
 }
 
 /// Returns the headers of an answer that are for the caller, each in a form without words. `asked` are the headers with which the call went on.
-pub(super) fn answer_headers(headers: &HeaderMap, asked: &HeaderMap, with_challenge: bool) -> HeaderMap {
+pub(super) fn answer_headers(
+    headers: &HeaderMap,
+    asked: &HeaderMap,
+    with_challenge: bool,
+    speaks_mcp: bool,
+) -> HeaderMap {
     let mut kept = HeaderMap::new();
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let mut keep = |name: &'static str, value: String| {
@@ -238,7 +244,7 @@ pub(super) fn answer_headers(headers: &HeaderMap, asked: &HeaderMap, with_challe
         keep("a2a-version", spoken);
     }
     if let Some(id) = text(SESSION_ID)
-        .filter(|id| id.len() <= MAX_HEADER)
+        .filter(|id| speaks_mcp && id.len() <= MAX_HEADER)
         .and_then(session_id)
     {
         keep(SESSION_ID, id);
@@ -280,7 +286,7 @@ mod tests {
         for (name, value) in headers {
             map.insert(*name, HeaderValue::try_from(*value).unwrap());
         }
-        Transport::of(rest, &map, &[HeaderName::from_static("x-own")])
+        Transport::of(rest, &map, &[HeaderName::from_static("x-own")], false)
     }
 
     #[test]

@@ -49,7 +49,7 @@ pub use aos::Side;
 pub use decode::{decode, decode_received, decode_step};
 pub use encode::{Disclosure, Facts, encode_batch, encode_error, encode_ping, encode_verdict};
 pub(crate) use envelope::{Request, Requests, Signature};
-pub use identifier::is_identifier;
+pub use identifier::{is_identifier, words_of_all};
 pub(crate) use json::{Kind, NodeId, Table};
 pub use jsonrpc::{RpcError, code};
 pub use leniency::Leniency;

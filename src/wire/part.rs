@@ -24,14 +24,14 @@ impl PartShape {
         match self {
             PartShape::Part => part_member(zone, member),
             PartShape::File => file_member(zone, member),
-            PartShape::Annotations => annotation_member(zone, member.key),
+            PartShape::Annotations => annotation_member(zone, member),
         }
     }
 }
 
 fn part_member(zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
     Some(match member.key {
-        "kind" | "type" | "mimeType" | "mediaType" | "id" | "toolUseId" | "lastModified" | "size" => zone.aside(),
+        "kind" | "type" | "mimeType" | "mediaType" | "id" | "toolUseId" | "lastModified" | "size" => zone.tie(member),
         "text" | "url" | "uri" | "name" | "filename" | "title" | "description" => zone.free(),
         // AgentVault: `content` is a text part's text or a data part's data. MCP: a tool result's own parts.
         "content" if is_of_kind(member, &["tool_result"]) => PartShape::parts(zone),
@@ -48,7 +48,7 @@ fn part_member(zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
 
 fn file_member(zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
     Some(match member.key {
-        "mimeType" | "mediaType" | "id" | "kind" | "type" | "lastModified" | "size" => zone.aside(),
+        "mimeType" | "mediaType" | "id" | "kind" | "type" | "lastModified" | "size" => zone.tie(member),
         "name" | "filename" | "uri" | "url" | "fileWithUri" | "title" | "description" | "text" => zone.free(),
         "bytes" | "data" | "raw" | "blob" | "fileWithBytes" => file_bytes(zone, member),
         "annotations" => zone.shaped(Shape::Part(PartShape::Annotations)),
@@ -57,8 +57,8 @@ fn file_member(zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
     })
 }
 
-fn annotation_member(zone: Zone, key: &str) -> Option<Zone> {
-    matches!(key, "audience" | "priority" | "lastModified").then(|| zone.aside())
+fn annotation_member(zone: Zone, member: Member<'_, '_>) -> Option<Zone> {
+    matches!(member.key, "audience" | "priority" | "lastModified").then(|| zone.tie(member))
 }
 
 /// Returns the zone of bytes, which are a string; anything else under that name is data like any other.

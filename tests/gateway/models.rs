@@ -1108,7 +1108,9 @@ async fn what_stands_beside_the_words_of_a_stream_does_not_go_on() {
         };
         match api {
             Api::Chat => events[1] = format!("id: {prose}\nevent: {prose}\n{}", events[1]),
-            Api::Responses => events.insert(1, unknown("own")),
+            Api::Responses => {
+                events.splice(1..1, [unknown("own"), unknown("response.own.added")]);
+            }
             // The stream has a `ping` of its own, which goes on.
             Api::Messages => {
                 events.splice(1..1, [unknown("completion"), unknown("ping")]);

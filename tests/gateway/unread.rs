@@ -348,6 +348,68 @@ async fn lines_and_names_of_events_go_on_without_words_or_judged() {
 }
 
 #[tokio::test]
+async fn what_agents_say_beside_their_words_goes_on_judged_or_not_at_all() {
+    let request = json!({"jsonrpc": "2.0", "id": "r-1", "method": "tasks/get", "params": {"id": "t-1"}});
+    let told = |task: Value| json!({"jsonrpc": "2.0", "id": "r-1", "result": task});
+    let part =
+        |kind: &str| json!({"role": "assistant", "parts": [{"type": kind, "content": "Rain."}], "metadata": null});
+    let task = |id: &str, created: &str, kind: &str| {
+        told(
+            json!({"id": id, "state": "COMPLETED", "createdAt": created, "updatedAt": created, "artifacts": [],
+            "metadata": null, "messages": [part(kind)]}),
+        )
+    };
+    // A judge is shown words in the place of a part's type.
+    let (judge, prompts) = listening().await;
+    let words = "The wind turned to the north, said the type.";
+    let answer = task("t-1", "2026-01-01T10:00:00Z", words);
+    let agent = Agent::answering(move |_| Answers::Json(answer.clone())).await;
+    let guardian = TestGuardian::with_judge(&judge, &config(&agent, "agentvault", "")).await;
+    assert_eq!(Caller::of(&guardian).post("/", &request).await.0, 200);
+    assert!(prompts.lock().unwrap().join("\n").contains(words));
+    // The refusal of an answer repeats nothing of it.
+    let answer = task(IN_ONE_PIECE, ATTACK, "text");
+    let agent = Agent::answering(move |_| Answers::Json(answer.clone())).await;
+    let guardian = gateway(&agent, "agentvault", "").await;
+    let (_, text) = Caller::of(&guardian).post("/", &request).await;
+    assert!(text.contains("[guardian]") && !text.contains("id_rsa"), "{text}");
+    // Neither do the last words of a stream, and JSON that clients would read otherwise than the guardian is no text.
+    for sly in [
+        json!({"type": "text_output", "id": 2, "run_id": "run-1", "agent": IN_ONE_PIECE, "content": ATTACK})
+            .to_string(),
+        r#"{"content": "Rain.", "content": "\u0069d_rsa"}"#.to_owned(),
+        r#""\u0069d_rsa""#.to_owned(),
+    ] {
+        let events = vec![format!("data: {sly}\n\n")];
+        let agent = Agent::answering(move |_| Answers::Events(events.clone())).await;
+        let guardian = gateway(&agent, "agent-protocol", "").await;
+        let stream = Caller::of(&guardian)
+            .post("/weather/stream_request", &json!({"prompt": "Weather?"}))
+            .await
+            .1;
+        assert!(stream.contains("[guardian]") && !stream.contains("d_rsa"), "{stream}");
+    }
+    // An amount that changed is another answer.
+    let (judge, prompts) = listening().await;
+    let amounts = std::sync::atomic::AtomicU64::new(5);
+    let agent = Agent::answering(move |_| {
+        let amount = amounts.fetch_add(70_000, std::sync::atomic::Ordering::Relaxed);
+        Answers::Json(
+            json!({"jsonrpc": "2.0", "id": "r-1", "result": {"id": "t-1", "state": "WORKING",
+            "createdAt": "2026-01-01T10:00:00Z", "updatedAt": "2026-01-01T10:00:00Z", "artifacts": [],
+            "metadata": {"note": "The bill is open.", "amount": amount}, "messages": []}}),
+        )
+    })
+    .await;
+    let guardian = TestGuardian::with_judge(&judge, &config(&agent, "agentvault", "")).await;
+    for amount in [5, 70_005] {
+        assert_eq!(Caller::of(&guardian).post("/", &request).await.0, 200);
+        let shown = prompts.lock().unwrap().join("\n");
+        assert!(shown.contains(&amount.to_string()), "{shown}");
+    }
+}
+
+#[tokio::test]
 async fn lines_of_events_are_judged_in_every_protocol() {
     let vault = json!({"taskId": "t-1", "state": "WORKING", "timestamp": "2026-01-01T10:00:00Z"});
     let draft = json!({"type": "request_started", "id": 1, "request_id": "q-1", "agent": "weather"});

@@ -11,6 +11,7 @@ use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 use crate::gateway::verdicts::Question;
+use crate::wire::is_identifier;
 
 /// One stream, or one list, of events.
 pub(super) struct Events {
@@ -39,8 +40,10 @@ impl Dialect for Events {
     fn read(&mut self, event: &Event) -> Result<Json, String> {
         let value = match self.route.parse(event.data.as_bytes()) {
             Ok(value @ Json::Object(_)) => value,
-            // A quoted string would be read by some clients and shown by others.
-            Ok(_) | Err(_) if self.takes_text => Json::Text(event.data.clone()),
+            // A quoted string, or JSON that is not strict, would be read by some clients and shown by others.
+            Ok(_) | Err(_) if self.takes_text && !event.data.trim_start().starts_with(['{', '[', '"']) => {
+                Json::Text(event.data.clone())
+            }
             Ok(_) | Err(_) => {
                 return Err("the agent behind the gateway sent an event that is not a JSON object".to_owned());
             }
@@ -49,7 +52,8 @@ impl Dialect for Events {
         if self.id.is_none() {
             self.id = shapes::id_of(&value);
         }
-        if let Some(agent) = value.str_of("agent") {
+        // The last words of a stream that was denied say it again.
+        if let Some(agent) = value.str_of("agent").filter(|agent| is_identifier(agent)) {
             agent.clone_into(&mut self.agent);
         }
         Ok(value)
@@ -76,20 +80,24 @@ impl Dialect for Events {
     }
 
     fn texts<'v>(&self, value: &'v mut Json) -> Vec<(String, &'v mut String)> {
-        let said = match value {
-            Json::Text(text) => return vec![("said".to_owned(), text)],
-            value if value.get("payload").is_some() => value.get_mut("payload"),
-            value => Some(value),
-        };
-        let text = match said {
-            Some(Json::Text(text)) => Some(text),
-            Some(said) => match said.get_mut("content") {
-                Some(Json::Text(text)) => Some(text),
-                _ => None,
-            },
-            None => None,
-        };
-        text.map(|text| ("said".to_owned(), text)).into_iter().collect()
+        let mut texts = Vec::new();
+        match value {
+            Json::Text(text) => texts.push(text),
+            Json::Object(members) => {
+                for (name, member) in members {
+                    match (name.as_str(), member) {
+                        ("payload", Json::Object(members)) => {
+                            texts.extend(members.iter_mut().filter_map(|(name, member)| said(name, member)));
+                        }
+                        ("payload", Json::Text(text)) => texts.push(text),
+                        (name, member) => texts.extend(said(name, member)),
+                    }
+                }
+            }
+            _ => {}
+        }
+        // Clients join the pieces, wherever one of these stands in an event.
+        texts.into_iter().map(|text| ("said".to_owned(), text)).collect()
     }
 
     fn scope(&self) -> Option<String> {
@@ -116,5 +124,13 @@ impl Dialect for Events {
     fn end_broken(&mut self, why: &str) -> Vec<Event> {
         self.route.count("fault");
         self.last_words(&format!("[guardian] {why}"))
+    }
+}
+
+/// Returns a piece of what an event says.
+fn said<'v>(name: &str, member: &'v mut Json) -> Option<&'v mut String> {
+    match member {
+        Json::Text(text) if matches!(name, "content" | "text_result") => Some(text),
+        _ => None,
     }
 }

@@ -56,7 +56,8 @@ impl Call {
         for (name, value) in self.query.pairs() {
             asked.set(name, value);
         }
-        if let Some(id) = &self.id {
+        // One of the query that says something else is judged as it is; the address is judged by itself.
+        if let Some(id) = self.id.as_ref().filter(|_| self.query.get("request_id").is_none()) {
             asked.set("request_id", id.as_str());
         }
         asked
@@ -133,7 +134,10 @@ impl Protocol for Call {
     }
 
     fn known(&self, exchange: &Exchange) -> Option<Opened<Events>> {
-        let denial = self.id.as_deref().and_then(|id| exchange.route.judged.denied(id))?;
+        // An agent may go by any of them.
+        let asked = ["request_id", "run_id", "thread_id"].map(|name| self.query.get(name));
+        let mut ids = asked.into_iter().flatten().chain(self.id.as_deref());
+        let denial = ids.find_map(|id| exchange.route.judged.denied(id))?;
         Some(self.stopped(&exchange.route, &denial))
     }
 

@@ -15,6 +15,7 @@ use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::tokens::TOKEN_PATH;
 use crate::gateway::upstream::{Forward, ShownCredentials};
+use crate::wire::{is_identifier, words_of_all};
 
 /// Shows the card of the agent behind the gateway. Cards may stand under any path.
 pub(super) async fn show(route: &Arc<Route>, received: Received) -> Response {
@@ -152,7 +153,10 @@ pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
         route.count("refused");
         return refuse(StatusCode::NOT_FOUND, "invalid_request");
     };
-    let form = known_fields(&received.body);
+    let Some(form) = known_fields(&received.body) else {
+        route.count("refused");
+        return refuse(StatusCode::BAD_REQUEST, "invalid_request");
+    };
     if !form.contains("grant_type=client_credentials") {
         route.count("refused");
         return refuse(StatusCode::BAD_REQUEST, "unsupported_grant_type");
@@ -182,13 +186,19 @@ pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
     let status = response.status();
     let body = upstream.read(&mut response, &route.room()).await.unwrap_or_default();
     let answer = serde_json::from_slice::<serde_json::Value>(&body).unwrap_or_default();
-    let known = ["access_token", "token_type", "expires_in", "scope", "error", "detail"];
+    let fits = |name: &str, value: &serde_json::Value| match (name, value) {
+        ("expires_in", value) => value.is_u64(),
+        ("access_token", serde_json::Value::String(token)) => is_token(token),
+        (_, serde_json::Value::String(text)) => is_scope(text),
+        _ => false,
+    };
+    let known = ["access_token", "token_type", "expires_in", "scope", "error"];
     let kept: serde_json::Map<String, serde_json::Value> = known
         .iter()
         .filter_map(|name| {
             Some((
                 (*name).to_owned(),
-                answer.get(name).filter(|value| !value.is_object())?.clone(),
+                answer.get(name).filter(|value| fits(name, value))?.clone(),
             ))
         })
         .collect();
@@ -196,14 +206,32 @@ pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
     Answer::json(status, serde_json::Value::Object(kept).to_string()).into_response()
 }
 
-/// Returns the form of a request for a token, with its defined fields alone.
-fn known_fields(body: &[u8]) -> String {
-    const FIELDS: &[&str] = &["grant_type", "client_id", "client_secret", "scope"];
+/// Returns the form of a request for a token, with its defined fields alone; `None` if one of them holds words.
+fn known_fields(body: &[u8]) -> Option<String> {
     let mut form = url::form_urlencoded::Serializer::new(String::new());
     for (name, value) in url::form_urlencoded::parse(body) {
-        if FIELDS.contains(&name.as_ref()) {
-            form.append_pair(&name, &value);
-        }
+        let fits = match name.as_ref() {
+            "grant_type" | "client_id" => is_identifier(&value),
+            "client_secret" => is_token(&value),
+            "scope" => is_scope(&value),
+            _ => continue,
+        };
+        form.append_pair(&name, fits.then_some(&*value)?);
     }
-    form.finish()
+    Some(form.finish())
 }
+
+/// Returns `true` for a credential: visible characters in a row.
+fn is_token(text: &str) -> bool {
+    text.len() <= MAX_TOKEN && text.chars().all(|c| c.is_ascii_graphic())
+}
+
+/// Returns `true` for identifiers with blanks between them that say little together, as scopes and error codes do (RFC 6749, sections 3.3 and 5.2).
+fn is_scope(text: &str) -> bool {
+    text.split(' ').all(is_identifier) && words_of_all(text.split(' ')) <= MAX_SCOPE_WORDS
+}
+
+/// Bytes of the longest credential that goes on.
+const MAX_TOKEN: usize = 8_192;
+/// Words of scopes that go on.
+const MAX_SCOPE_WORDS: usize = 12;

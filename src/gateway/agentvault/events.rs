@@ -48,24 +48,29 @@ impl Dialect for Events {
     }
 
     fn texts<'v>(&self, value: &'v mut Json) -> Vec<(String, &'v mut String)> {
-        let (lane, holder) = match value.get("artifact").is_some() {
-            true => ("artifact".to_owned(), value.get_mut("artifact")),
-            false => ("message".to_owned(), value.get_mut("message")),
+        let Json::Object(members) = value else {
+            return Vec::new();
         };
-        let Some(holder) = holder else { return Vec::new() };
-        let is_message = holder.get("parts").is_some();
-        let texts: Vec<&mut String> = match holder.get_mut(if is_message { "parts" } else { "content" }) {
-            Some(Json::Text(text)) => vec![text],
-            Some(Json::Array(parts)) => {
-                let texts = parts.iter_mut().filter_map(|part| match part.get_mut("content") {
-                    Some(Json::Text(text)) => Some(text),
-                    _ => None,
-                });
-                texts.collect()
+        let holders = members
+            .iter_mut()
+            .filter(|(name, _)| matches!(name.as_str(), "artifact" | "message"));
+        let mut texts = Vec::new();
+        for (lane, holder) in holders {
+            let Json::Object(members) = holder else { continue };
+            for (name, member) in members {
+                match (name.as_str(), member) {
+                    ("content", Json::Text(text)) => texts.push((lane.clone(), text)),
+                    ("content" | "parts", Json::Array(parts)) => {
+                        texts.extend(parts.iter_mut().filter_map(|part| match part.get_mut("content") {
+                            Some(Json::Text(text)) => Some((lane.clone(), text)),
+                            _ => None,
+                        }));
+                    }
+                    _ => {}
+                }
             }
-            _ => Vec::new(),
-        };
-        texts.into_iter().map(|text| (lane.clone(), text)).collect()
+        }
+        texts
     }
 
     fn scope(&self) -> Option<String> {

@@ -171,7 +171,9 @@ impl Protocol for Call {
         let task = named.map(str::to_owned).or_else(|| self.task.clone());
         let scope = shapes::scope(task.as_deref());
         exchange.expect_echo(scope.as_deref(), &self.echo);
-        let denied = task.as_deref().and_then(|task| route.judged.denied(task));
+        // The agent may name the task that was asked for otherwise.
+        let tasks = [task.as_deref(), self.task.as_deref()];
+        let denied = tasks.into_iter().flatten().find_map(|task| route.judged.denied(task));
         if let (Op::Get, Some(denial)) = (self.op, denied) {
             return self.told(self.written(head.status, with_failed_task(answer, &denial)));
         }

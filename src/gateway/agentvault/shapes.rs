@@ -9,6 +9,7 @@ use crate::gateway::json::{Json, object};
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 use crate::gateway::verdicts::Question;
+use crate::wire::is_identifier;
 
 /// The profile's own code for a lack of permission.
 pub(super) const DENIED: i64 = -32003;
@@ -131,9 +132,10 @@ pub(super) fn error_event(code: &str, message: &str) -> Event {
 /// Returns a task that was stopped, as every later view shows it.
 pub(super) fn failed_task(task: &Json, denial: &Denial) -> Json {
     let now = jiff::Timestamp::now().to_string();
-    let stamp = |name| task.str_of(name).unwrap_or(&now).to_owned();
+    // What the denied answer said of itself in words is not repeated.
+    let named = |name| task.str_of(name).filter(|text| is_identifier(text));
     json!({
-        "id": task.str_of("id"), "state": "FAILED", "createdAt": stamp("createdAt"), "updatedAt": now,
+        "id": named("id"), "state": "FAILED", "createdAt": named("createdAt").unwrap_or(&now), "updatedAt": now,
         "messages": [{"role": "assistant", "parts": [{"type": "text", "content": denial.text()}], "metadata": null}],
         "artifacts": [], "metadata": denial.data(),
     })

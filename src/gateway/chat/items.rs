@@ -21,6 +21,20 @@ const TEXTS: [(&str, &str, bool); 4] = [
     ("custom_tool_call_input", "input", true),
 ];
 
+/// Beginnings of the names of other events about an item. Events of other names do not go on.
+const PROGRESS: [&str; 10] = [
+    "audio",
+    "code_interpreter_call",
+    "computer_call",
+    "file_search_call",
+    "image_generation_call",
+    "local_shell_call",
+    "mcp_",
+    "output_text",
+    "reasoning",
+    "web_search_call",
+];
+
 /// The items of an answer, by their index.
 #[derive(Default)]
 pub(super) struct Items {
@@ -64,8 +78,11 @@ impl Items {
                 let text = told.and_then(|(of, how)| Some((TEXTS.iter().find(|text| text.0 == of)?, how)));
                 match text {
                     Some(((_, member, of_call), how)) => self.tell(event, member, *of_call, how),
-                    None if kind.starts_with("response.") => Ok(Step::Says),
-                    None => Ok(Step::Drops),
+                    None => match told {
+                        Some(("content_part", _)) => self.part(event),
+                        Some((of, _)) if PROGRESS.iter().any(|known| of.starts_with(known)) => Ok(Step::Says),
+                        _ => Ok(Step::Drops),
+                    },
                 }
             }
         }
@@ -115,6 +132,30 @@ impl Items {
             _ => return Err(ODD),
         }
         Ok(if of_call { Step::Holds } else { Step::Says })
+    }
+
+    /// Takes a part of a message that begins or ends: its text is the one that the item has there.
+    fn part(&mut self, event: &Json) -> Result<Step, &'static str> {
+        let part = event.get("part").ok_or(ODD)?;
+        let said = match part.str_of("type") {
+            Some("output_text") => Some("text"),
+            Some("refusal") => Some("refusal"),
+            _ => None,
+        };
+        match said.filter(|said| part.str_of(said).is_some_and(|text| !text.is_empty())) {
+            Some(said) => {
+                let at = index_of(event, "output_index")?.unwrap_or(self.items.len().saturating_sub(1));
+                let content = event.get("content_index").and_then(Json::as_index).unwrap_or_default();
+                let text = self.item(at)?.texts.entry((said, content)).or_default();
+                let piece = part.str_of(said).unwrap_or_default();
+                if !text.is_empty() && text != piece {
+                    return Err(ODD);
+                }
+                piece.clone_into(text);
+                Ok(Step::Says)
+            }
+            None => Ok(Step::Says),
+        }
     }
 
     /// Returns the output of the whole response, if it agrees with what was said before. Some leave out of it what they said.
