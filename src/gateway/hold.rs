@@ -19,9 +19,6 @@ pub(super) trait Dialect: Send {
     /// The names that the protocol gives to events.
     const NAMES: &'static [&'static str];
 
-    /// Whether a running text may go on in another stream of its task.
-    const LASTING: bool = false;
-
     /// Reads the content of an event.
     ///
     /// # Errors
@@ -248,15 +245,12 @@ impl<'r, D: Dialect> Hold<'r, D> {
 
     /// The last bytes of a running text, of this stream or of an earlier one of its task.
     fn end_of(&self, lane: &str) -> String {
-        let earlier = || {
-            let scope = self.dialect.scope().filter(|_| D::LASTING)?;
-            self.route.judged.end(&scope, lane)
-        };
+        let earlier = || self.route.judged.end(&self.dialect.scope()?, lane);
         self.ends.get(lane).cloned().or_else(earlier).unwrap_or_default()
     }
 
     fn remember_ends(&mut self, value: &mut Json) {
-        let scope = self.dialect.scope().filter(|_| D::LASTING);
+        let scope = self.dialect.scope();
         for (lane, text) in self.dialect.texts(value) {
             if let Some(scope) = &scope {
                 self.route.judged.go_on(scope, &lane, text);

@@ -1,9 +1,11 @@
 //! Agent Protocol: both dialects, their events, lists and refusals.
 
+use std::sync::{Arc, Mutex};
+
 use serde_json::{Value, json};
 
 use crate::agent::{ATTACK, Agent, Answers, Caller, config, data_of, gateway, judge};
-use crate::guardian::TestGuardian;
+use crate::guardian::{ScriptedJudge, TestGuardian};
 
 /// The events of an answer in the form of the draft.
 fn draft(text: &str) -> Vec<Value> {
@@ -138,4 +140,33 @@ async fn a_denied_request_is_a_403_that_its_clients_can_read() {
         403
     );
     assert_eq!(agent.asked().len(), 0);
+}
+
+#[tokio::test]
+async fn a_text_that_is_cut_over_two_streams_is_judged_as_one() {
+    let pieces = Mutex::new(vec!["rth, nine degrees.", "Oslo: the wind comes from the no"]);
+    let agent = Agent::answering(move |_| {
+        let piece = pieces.lock().unwrap().pop().unwrap_or_default();
+        Answers::Events(as_stream(&[
+            json!({"type": "text_output", "id": 2, "run_id": "req-1", "agent": "weather", "content": piece}),
+        ]))
+    })
+    .await;
+    let prompts: Arc<Mutex<Vec<String>>> = Arc::default();
+    let heard = Arc::clone(&prompts);
+    let judge = ScriptedJudge::answering(move |asked| {
+        heard.lock().unwrap().push(asked.user.clone());
+        asked.answer("allow", &[], json!([]))
+    })
+    .await;
+    let guardian = TestGuardian::with_judge(&judge, &config(&agent, "agent-protocol", "")).await;
+    let caller = Caller::of(&guardian);
+    let path = "/weather/getevents?request_id=req-1&stream=true";
+    assert!(caller.get(path).await.1.contains("from the no"));
+    let (_, second) = caller.get(path).await;
+    assert!(
+        second.contains("rth, nine") && !second.contains("from the no"),
+        "{second}"
+    );
+    assert!(prompts.lock().unwrap().join("\n").contains("from the north, nine"));
 }

@@ -53,7 +53,6 @@ impl Events {
 
 impl Dialect for Events {
     const NAMES: &'static [&'static str] = &["message"];
-    const LASTING: bool = true;
 
     /// Reads the content of the event: the envelope of JSON-RPC is read here and written anew.
     fn read(&mut self, event: &Event) -> Result<Json, String> {
