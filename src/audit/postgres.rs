@@ -8,7 +8,8 @@ use std::future::Future;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tokio_postgres::types::ToSql;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Config, Statement};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
@@ -27,6 +28,23 @@ const MIGRATING: Duration = Duration::from_secs(60);
 const COLUMNS: &str = "organisation, time, decision_id, session, user_id, caller, tool, decision, rules, number, line, \
                        salt, content, hash";
 
+const COLUMN_TYPES: [Type; 14] = [
+    Type::TEXT,
+    Type::INT8,
+    Type::TEXT,
+    Type::TEXT,
+    Type::TEXT,
+    Type::TEXT,
+    Type::TEXT,
+    Type::TEXT,
+    Type::TEXT,
+    Type::INT8,
+    Type::TEXT,
+    Type::BYTEA,
+    Type::BYTEA,
+    Type::BYTEA,
+];
+
 /// A runtime that may be dropped anywhere.
 struct Driver(Option<tokio::runtime::Runtime>);
 
@@ -41,6 +59,18 @@ impl Drop for Driver {
 struct Connected {
     client: Client,
     prepared: HashMap<String, Statement>,
+}
+
+impl Connected {
+    /// Prepares a statement, once for each connection.
+    async fn prepare(&mut self, text: &str) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(statement) = self.prepared.get(text) {
+            return Ok(statement.clone());
+        }
+        let statement = self.client.prepare(text).await?;
+        self.prepared.insert(text.to_owned(), statement.clone());
+        Ok(statement)
+    }
 }
 
 pub(super) struct PostgresStore {
@@ -151,31 +181,29 @@ impl PostgresStore {
         text: &str,
         values: &[&(dyn ToSql + Sync)],
     ) -> Result<Vec<tokio_postgres::Row>, DatabaseError> {
+        self.work(async |connected| {
+            let statement = connected.prepare(text).await?;
+            connected.client.query(&statement, values).await
+        })
+    }
+
+    /// Runs calls of the connection, which is made where no transaction is under way. One that fails ends the connection.
+    fn work<T>(
+        &mut self,
+        work: impl AsyncFnOnce(&mut Connected) -> Result<T, tokio_postgres::Error>,
+    ) -> Result<T, DatabaseError> {
         let until = self.until();
         if self.until.is_none() {
             self.connect()?;
         }
-        let found = match &mut self.connected {
+        let done = match &mut self.connected {
             None => return Err(DatabaseError::Postgres("the connection is closed".to_owned())),
-            Some(connected) => {
-                let Connected { client, prepared } = connected;
-                Self::wait(&self.driver, until, async {
-                    let statement = match prepared.get(text) {
-                        Some(statement) => statement.clone(),
-                        None => {
-                            let statement = client.prepare(text).await?;
-                            prepared.insert(text.to_owned(), statement.clone());
-                            statement
-                        }
-                    };
-                    client.query(&statement, values).await
-                })
-            }
+            Some(connected) => Self::wait(&self.driver, until, work(connected)),
         };
-        if found.is_err() {
+        if done.is_err() {
             self.connected = None;
         }
-        found
+        done
     }
 
     fn batch(&mut self, text: &str) -> Result<(), DatabaseError> {
@@ -353,36 +381,35 @@ impl Store for PostgresStore {
         all(&found, |row| row.try_get(0))
     }
 
+    /// Inserts by `COPY`: a third faster than an `INSERT` of arrays, at a load of 10 (`benches/audit.rs`).
     fn insert(&mut self, rows: &[Row]) -> Result<(), DatabaseError> {
-        macro_rules! column {
-            ($of:expr) => {
-                rows.iter().map($of).collect::<Vec<_>>()
-            };
-        }
-        self.query(
-            &format!(
-                "INSERT INTO guardian_records ({COLUMNS}) SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[],
-                     $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::bigint[], $11::text[], $12::bytea[],
-                     $13::bytea[], $14::bytea[])"
-            ),
-            &[
-                &column!(|row| row.facts.organisation.as_str()),
-                &column!(|row| row.facts.time),
-                &column!(|row| row.facts.decision_id.as_str()),
-                &column!(|row| row.facts.session.as_deref()),
-                &column!(|row| row.facts.user.as_deref()),
-                &column!(|row| row.facts.caller.as_str()),
-                &column!(|row| row.facts.tool.as_deref()),
-                &column!(|row| row.facts.decision.as_deref()),
-                &column!(|row| row.facts.rules.as_str()),
-                &column!(|row| row.number),
-                &column!(|row| row.line.as_deref()),
-                &column!(|row| row.salt.as_slice()),
-                &column!(|row| row.content.as_slice()),
-                &column!(|row| row.hash.as_slice()),
-            ],
-        )
-        .map(drop)
+        self.work(async |connected| {
+            let copy = format!("COPY guardian_records ({COLUMNS}) FROM STDIN (FORMAT binary)");
+            let copy = connected.prepare(&copy).await?;
+            let writer = BinaryCopyInWriter::new(connected.client.copy_in(&copy).await?, &COLUMN_TYPES);
+            let mut writer = std::pin::pin!(writer);
+            for row in rows {
+                let facts = &row.facts;
+                let values: [&(dyn ToSql + Sync); COLUMN_TYPES.len()] = [
+                    &facts.organisation,
+                    &facts.time,
+                    &facts.decision_id,
+                    &facts.session,
+                    &facts.user,
+                    &facts.caller,
+                    &facts.tool,
+                    &facts.decision,
+                    &facts.rules,
+                    &row.number,
+                    &row.line,
+                    &row.salt,
+                    &row.content.as_slice(),
+                    &row.hash.as_slice(),
+                ];
+                writer.as_mut().write(&values).await?;
+            }
+            writer.finish().await.map(drop)
+        })
     }
 
     fn rule_condition(&self, place: usize) -> String {
