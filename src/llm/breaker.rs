@@ -11,12 +11,16 @@
 //! Enough means: at least [`Settings::faults`] among the latest calls of half a minute, and at least half of those calls. A share, not a row: an
 //! attacker that sends a few steps at which an endpoint fails does not take it away from all others.
 //!
+//! Another node's open breaker is a hint only ([`Breaker::doubt`]): a closed one becomes doubted. Its next call probes; calls beside that wait for
+//! what it shows, and go ahead if it takes too long.
+//!
 //! The caller decides what counts as a fault.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use crate::telemetry::names;
@@ -52,6 +56,8 @@ impl Default for Settings {
 pub enum BreakerState {
     /// The endpoint is asked.
     Closed,
+    /// The endpoint fails on another node: one call asks it before others follow.
+    Doubted,
     /// The endpoint is asked by one call.
     HalfOpen,
     /// The endpoint is not asked.
@@ -63,6 +69,7 @@ impl BreakerState {
     pub const fn as_str(self) -> &'static str {
         match self {
             BreakerState::Closed => "closed",
+            BreakerState::Doubted => "doubted",
             BreakerState::HalfOpen => "half_open",
             BreakerState::Open => "open",
         }
@@ -72,7 +79,7 @@ impl BreakerState {
     const fn level(self) -> f64 {
         match self {
             BreakerState::Closed => 0.0,
-            BreakerState::HalfOpen => 1.0,
+            BreakerState::Doubted | BreakerState::HalfOpen => 1.0,
             BreakerState::Open => 2.0,
         }
     }
@@ -94,6 +101,8 @@ pub(super) struct Breaker {
     endpoint: Arc<str>,
     settings: Settings,
     state: Mutex<State>,
+    /// Tells the calls that wait behind a probe that it has ended.
+    probed: Notify,
 }
 
 impl Breaker {
@@ -102,6 +111,7 @@ impl Breaker {
             endpoint: Arc::clone(endpoint),
             settings,
             state: Mutex::new(State::closed()),
+            probed: Notify::new(),
         };
         breaker.show(BreakerState::Closed);
         breaker
@@ -121,6 +131,16 @@ impl Breaker {
         })
     }
 
+    /// Has the next call probe the endpoint before others follow, if it is closed: the endpoint failed elsewhere.
+    pub(super) fn doubt(&self) {
+        let mut state = self.lock();
+        if matches!(*state, State::Closed { .. }) {
+            *state = State::Doubted { probing: false };
+            self.show(BreakerState::Doubted);
+            tracing::info!(endpoint = %self.endpoint, "the endpoint fails on another node; one call probes it here");
+        }
+    }
+
     /// Returns `true` if a call would be let through now.
     pub(super) fn would_admit(&self) -> bool {
         self.lock().would_admit(Instant::now())
@@ -132,6 +152,9 @@ impl Breaker {
 
     fn record(&self, errand: Errand, sign: Sign) {
         let changed = self.lock().record(Instant::now(), errand, sign, &self.settings);
+        if errand == Errand::Probe {
+            self.probed.notify_waiters();
+        }
         let Some(state) = changed else {
             return;
         };
@@ -141,7 +164,7 @@ impl Breaker {
                 tracing::warn!(endpoint = %self.endpoint, fault, "the endpoint keeps failing and is left alone for a while");
             }
             (BreakerState::Closed, _) => tracing::info!(endpoint = %self.endpoint, "the endpoint works again"),
-            (BreakerState::Open | BreakerState::HalfOpen, _) => {}
+            (BreakerState::Open | BreakerState::HalfOpen | BreakerState::Doubted, _) => {}
         }
     }
 
@@ -160,6 +183,8 @@ impl Breaker {
 enum Errand {
     Ordinary,
     Probe,
+    /// Beside the probe of a doubted endpoint.
+    Behind,
 }
 
 /// Leave to make one call. Dropped without a record, it says nothing about the endpoint.
@@ -170,6 +195,18 @@ pub(super) struct Pass<'a> {
 }
 
 impl Pass<'_> {
+    /// Waits for the probe of a doubted endpoint, no longer than this; returns `false` if it showed that the endpoint is to be left alone.
+    pub(super) async fn wait(&self, longest: Duration) -> bool {
+        if self.errand == Errand::Behind {
+            let mut probed = std::pin::pin!(self.breaker.probed.notified());
+            probed.as_mut().enable();
+            if matches!(*self.breaker.lock(), State::Doubted { probing: true }) {
+                let _ = tokio::time::timeout(longest, probed).await;
+            }
+        }
+        self.errand != Errand::Behind || !matches!(*self.breaker.lock(), State::Open { .. })
+    }
+
     /// Records what the call showed.
     pub(super) fn record(mut self, sign: Sign) {
         self.recorded = true;
@@ -188,6 +225,7 @@ impl Drop for Pass<'_> {
 /// The state of a breaker. It has no clock of its own.
 enum State {
     Closed { latest: VecDeque<(Instant, Sign)> },
+    Doubted { probing: bool },
     Open { until: Instant, rest: Duration },
     Probing { rest: Duration },
 }
@@ -210,6 +248,11 @@ impl State {
     fn admit(&mut self, now: Instant) -> Option<Errand> {
         match *self {
             State::Closed { .. } => Some(Errand::Ordinary),
+            State::Doubted { probing: true } => Some(Errand::Behind),
+            State::Doubted { probing: false } => {
+                *self = State::Doubted { probing: true };
+                Some(Errand::Probe)
+            }
             State::Open { until, rest } if until <= now => {
                 *self = State::Probing { rest };
                 Some(Errand::Probe)
@@ -220,7 +263,7 @@ impl State {
 
     fn would_admit(&self, now: Instant) -> bool {
         match self {
-            State::Closed { .. } => true,
+            State::Closed { .. } | State::Doubted { .. } => true,
             State::Open { until, .. } => *until <= now,
             State::Probing { .. } => false,
         }
@@ -229,6 +272,7 @@ impl State {
     fn shown(&self, now: Instant) -> BreakerState {
         match self {
             State::Closed { .. } => BreakerState::Closed,
+            State::Doubted { .. } => BreakerState::Doubted,
             State::Open { until, .. } if *until > now => BreakerState::Open,
             State::Open { .. } | State::Probing { .. } => BreakerState::HalfOpen,
         }
@@ -241,6 +285,11 @@ impl State {
                 let enough = notice(latest, now, sign, settings.faults);
                 enough.then(|| State::open(now, settings.rest, settings))?
             }
+            (State::Doubted { .. }, Errand::Probe) => match sign {
+                Sign::Works => State::closed(),
+                Sign::Fault(_) => State::open(now, settings.rest, settings),
+                Sign::Nothing => State::Doubted { probing: false },
+            },
             (State::Probing { rest }, Errand::Probe) => match sign {
                 Sign::Works => State::closed(),
                 Sign::Fault(_) => State::open(now, rest.saturating_mul(2), settings),
@@ -251,7 +300,7 @@ impl State {
                 },
             },
             // A call that began before the endpoint was left alone.
-            (State::Open { .. } | State::Probing { .. }, _) => return None,
+            (State::Doubted { .. } | State::Open { .. } | State::Probing { .. }, _) => return None,
         };
         *self = next;
         Some(self.shown(now))

@@ -33,6 +33,7 @@ mod egress;
 mod enforcement;
 mod examine;
 mod examiner;
+mod hints;
 mod judging;
 mod learning;
 mod local;
@@ -195,6 +196,9 @@ impl Guardian {
         };
         let weights = Weights::default();
         weights.replace(parts.organisations.weights());
+        if let (Some(judge), Some(link)) = (&parts.judge, &parts.shared) {
+            hints::share(judge, link);
+        }
         Self {
             open_postures: ArcSwap::from_pointee(open_postures),
             observing: ArcSwap::from_pointee(parts.organisations.observing()),

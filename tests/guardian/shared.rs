@@ -2,12 +2,14 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
+use wiremock::ResponseTemplate;
 
 use crate::support::{ScriptedJudge, TestGuardian, tool_call, tool_result, user_message};
 
@@ -186,4 +188,55 @@ async fn a_node_whose_server_is_away_goes_on_by_itself_says_so_and_comes_back() 
         }
         assert!(!codes(after.result()).contains(&"session_incomplete"), "{after:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_that_one_node_leaves_alone_is_probed_by_one_call_of_the_others() {
+    let Some(redis) = redis().await else { return };
+    let works = Arc::new(AtomicBool::new(false));
+    let state = Arc::clone(&works);
+    let judge = ScriptedJudge::responding(move |asked| match state.load(Ordering::Relaxed) {
+        true => crate::support::completion(&asked.answer("allow", &[], json!([])).to_string()),
+        false => ResponseTemplate::new(404).set_delay(Duration::from_millis(300)),
+    })
+    .await;
+    let nodes = nodes::<2>(&judge, &section(redis)).await;
+    let steps = |about: &'static str| -> Vec<Value> {
+        (0..12)
+            .map(|n| {
+                let mut step = user_message(&format!("What does {about} number {n} cost?"));
+                step["params"]["context"]["session"]["id"] = json!(format!("{about}-{n}"));
+                step
+            })
+            .collect()
+    };
+    let post = async |node: &TestGuardian, about| {
+        let steps = steps(about);
+        futures_util::future::join_all(steps.iter().map(|step| node.post(step))).await
+    };
+    post(&nodes[0], "hammer").await;
+    says(&nodes[0], "resting endpoint").await;
+    says(&nodes[1], ": doubted").await;
+
+    let before = judge.asked();
+    let replies = post(&nodes[1], "saw").await;
+    assert!(replies.iter().all(|reply| reply.source() == "fallback"), "{replies:?}");
+    assert_eq!(judge.asked() - before, 1, "one call probed");
+
+    // The hint alone refuses nothing: a node that is told again finds the endpoint works.
+    works.store(true, Ordering::Relaxed);
+    for node in &nodes {
+        node_allows(node, &user_message("What does a nail cost?")).await;
+    }
+}
+
+/// Waits until a judge that works again is asked.
+async fn node_allows(node: &TestGuardian, step: &Value) {
+    for _ in 0..1_000 {
+        if node.post(step).await.decision() == "allow" {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the judge is never asked again");
 }

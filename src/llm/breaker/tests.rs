@@ -134,3 +134,43 @@ fn a_call_that_is_given_up_gives_its_pass_back() {
     breaker.admit().unwrap().record(Sign::Works);
     assert_eq!(breaker.state(), BreakerState::Closed);
 }
+
+#[test]
+fn an_endpoint_that_fails_elsewhere_is_probed_by_one_call_and_left_alone_only_for_its_own_fault() {
+    let mut breaker = opening_after(3);
+    breaker.state = State::Doubted { probing: false };
+    assert_eq!(breaker.state.admit(breaker.now), Some(Errand::Probe));
+    assert_eq!(
+        breaker.state.admit(breaker.now),
+        Some(Errand::Behind),
+        "no call is refused for a hint"
+    );
+    breaker
+        .state
+        .record(breaker.now, Errand::Behind, FAULT, &breaker.settings);
+    assert_eq!(breaker.shown(), BreakerState::Doubted);
+    breaker
+        .state
+        .record(breaker.now, Errand::Probe, Sign::Nothing, &breaker.settings);
+    assert_eq!(
+        breaker.state.admit(breaker.now),
+        Some(Errand::Probe),
+        "the next call probes"
+    );
+    breaker
+        .state
+        .record(breaker.now, Errand::Probe, Sign::Works, &breaker.settings);
+    assert_eq!(breaker.shown(), BreakerState::Closed);
+
+    breaker.state = State::Doubted { probing: true };
+    breaker
+        .state
+        .record(breaker.now, Errand::Probe, FAULT, &breaker.settings);
+    assert_eq!(breaker.shown(), BreakerState::Open);
+    breaker.wait(1_000);
+    assert_eq!(
+        breaker.state.admit(breaker.now),
+        Some(Errand::Probe),
+        "it rests as after faults of its own"
+    );
+}
