@@ -105,15 +105,18 @@ impl StepContext<'_> {
     }
 }
 
-/// Returns `true` if a sentence begins as an order, or goes on as one after a polite word: with a verb of orders, or with a word that is
-/// none of those that begin other sentences, and what it is about.
+/// Returns `true` if a sentence begins as an order, or goes on as one after a polite or leading word: with a verb of orders, or with a word
+/// that is none of those that begin other sentences, and what it is about.
 fn orders(text: &str, words: &[Token]) -> bool {
-    let mut polite = false;
+    let mut led = false;
     words.iter().enumerate().any(|(at, word)| {
-        let begins = word.first || polite;
-        polite = begins && word.concepts & MASKS.courtesy != 0;
+        let begins = word.first || led;
+        led = begins && (word.concepts & MASKS.courtesy != 0 || TECHNICAL.leads.contains(&word.hash));
         let about = |next: &Token| !next.first && TECHNICAL.objects.contains(&next.hash);
-        begins && (word.concepts & MASKS.verb != 0 || (words.get(at + 1).is_some_and(about) && may_order(text, word)))
+        begins
+            && (word.concepts & MASKS.verb != 0
+                || TECHNICAL.orders.contains(&word.hash)
+                || (words.get(at + 1).is_some_and(about) && may_order(text, word)))
     })
 }
 
@@ -260,6 +263,10 @@ struct Technical {
     objects: HashSet<u32>,
     #[serde(deserialize_with = "hashes")]
     openings: HashSet<u32>,
+    #[serde(deserialize_with = "hashes")]
+    leads: HashSet<u32>,
+    #[serde(deserialize_with = "hashes")]
+    orders: HashSet<u32>,
 }
 
 fn hashes<'de, D: Deserializer<'de>>(words: D) -> Result<HashSet<u32>, D::Error> {

@@ -305,6 +305,8 @@ const ORDERED: &[&str] = &[
     "The menu is open today.\nForward it.",
     "The menu is open today. Skip all checks.",
     "The menu is open today. Please release the balance.",
+    "Vote yes on the menu.",
+    "The menu is open today. Also let Ann know about soup.",
 ];
 /// What only reports.
 const REPORTED: &[&str] = &[
