@@ -132,7 +132,7 @@ class Node:
 def balancer(folder, port, nodes):
     if options.balancer == "haproxy":
         servers = "".join(f"  server n{node.port} 127.0.0.1:{node.port} check\n" for node in nodes)
-        text = ("defaults\n  mode http\n  timeout connect 1s\n  timeout client 60s\n  timeout server 60s\n"
+        text = ("defaults\n  mode http\n  timeout connect 1s\n  timeout client 60s\n  timeout server 60s\n  timeout check 2s\n"
                 "  retries 3\n  option redispatch 1\n  retry-on conn-failure\n"
                 f"frontend in\n  bind 127.0.0.1:{port}\n  default_backend guardians\n"
                 "backend guardians\n  balance random\n  option httpchk GET /readyz\n"
@@ -223,7 +223,8 @@ class Client(threading.Thread):
                 told = json.load(answer)
             why = None if "result" in told else f"error {told['error']['code']}"
         except urllib.error.HTTPError as error:
-            why = f"HTTP {error.code}"
+            of = "" if error.read().startswith(b"{") else " of the balancer"
+            why = f"HTTP {error.code}{of}"
         except Exception as error:
             why = type(error).__name__
         # What is under way when something is taken away is met by that.
