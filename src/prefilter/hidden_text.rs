@@ -44,9 +44,8 @@ pub(super) struct HiddenText {
 }
 
 impl HiddenText {
-    /// Reads the rules and compiles what they are found by.
+    /// Reads the rules.
     pub(super) fn new() -> Result<Self, RuleError> {
-        check_expressions()?;
         Ok(Self {
             rules: RuleTable::load(&RULES)?,
         })

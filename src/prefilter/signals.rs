@@ -9,6 +9,7 @@ mod surroundings;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 
@@ -134,8 +135,8 @@ pub(super) struct Signals {
     kinds: Vec<Rule>,
     patterns: Vec<Pattern>,
     words: Vec<Word>,
-    /// The words alone, for texts that did not pass the shared gate.
-    gate: Keywords,
+    /// The words alone, for texts that did not pass the shared gate; compiled when first used.
+    gate: OnceLock<Keywords>,
     /// The patterns that each word of the gate opens.
     opens: Vec<Vec<usize>>,
 }
@@ -156,17 +157,19 @@ const BEHIND: usize = 384;
 pub(super) const HALVES: u32 = 2;
 
 impl Signals {
-    /// Reads a rule file and parses its expressions.
+    /// Reads a rule file.
     pub(super) fn load(file: &RuleFile) -> Result<Self, RuleError> {
         let (rules, Beside { fragments }) = rules::read::<Data, _>(file)?;
+        let fragments = Arc::new(fragments);
         let mut kinds = Vec::new();
         let mut patterns = Vec::new();
         let mut words: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (rule, entry) in rules {
             let wrong = |why: String| file.wrong(&rule.id, why);
-            for pattern in &entry.patterns {
+            for pattern in entry.patterns {
                 let index = patterns.len();
-                let expression = ByteExpression::parse(expand(&pattern.re, &fragments)).map_err(wrong)?;
+                let (text, fragments) = (pattern.re, Arc::clone(&fragments));
+                let expression = ByteExpression::new(move || expand(&text, &fragments));
                 let gate: Vec<String> = pattern.gate.iter().map(|word| fold_pattern(word)).collect();
                 patterns.push(Pattern {
                     kind: kinds.len(),
@@ -196,7 +199,7 @@ impl Signals {
         Ok(Self {
             kinds,
             patterns,
-            gate: Keywords::of([words.clone()]),
+            gate: OnceLock::new(),
             words,
             opens,
         })
@@ -226,7 +229,8 @@ impl Signals {
 
     /// Every hit in a folded text, in order.
     pub(super) fn hits(&self, folded: &str) -> Vec<Hit> {
-        self.search(folded, self.gate.hits(folded).of(0), |_| Search::GoesOn)
+        let gate = self.gate.get_or_init(|| Keywords::of([self.words.clone()]));
+        self.search(folded, gate.hits(folded).of(0), |_| Search::GoesOn)
     }
 
     /// Every hit in a folded text, in order, given where its words stand; as far as the work of the step goes.

@@ -35,11 +35,8 @@ pub(super) struct Sql {
 }
 
 impl Sql {
-    /// Reads the rules and compiles what they are found by.
+    /// Reads the rules and what they are found by.
     pub(super) fn new() -> Result<Self, RuleError> {
-        behind::check_expressions()?;
-        injected::check_expressions()?;
-        recognised::check_expressions()?;
         reading::forms::FORMS.check()?;
         Ok(Self {
             rules: RuleTable::load(&RULES)?,

@@ -75,7 +75,6 @@ pub use user_named_targets::lower;
 ///
 /// When one of them cannot be used.
 pub fn check() -> Result<(), DataFileError> {
-    taint::check_expressions().map_err(|error| DataFileError::new("taint/values", &error))?;
     lexicon::LEXICON.check()?;
     rules::check()
 }

@@ -18,7 +18,6 @@ use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::Range;
 
-use crate::text::expression::ExpressionError;
 use crate::text::glob;
 
 pub(crate) use privileges::Invoker;
@@ -290,21 +289,9 @@ pub(crate) fn read(text: &str, found_file: FoundFile) -> Reading {
     run::read(text, found_file)
 }
 
-/// The reason why shell texts cannot be read.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum ShellError {
-    /// The table of programs cannot be used.
-    #[error(transparent)]
-    Programs(#[from] ProgramsError),
-    /// An expression does not compile.
-    #[error(transparent)]
-    Expression(#[from] ExpressionError),
-}
-
-/// Reads the table of programs and compiles the expressions of this module.
-pub(crate) fn check() -> Result<(), ShellError> {
-    programs::TABLE.check()?;
-    Ok(wrappers::check_expressions()?)
+/// Reads the table of programs.
+pub(crate) fn check() -> Result<(), ProgramsError> {
+    programs::TABLE.check()
 }
 
 /// The bare name of a program.

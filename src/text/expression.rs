@@ -1,15 +1,15 @@
-//! Regular expressions, declared once, checked at the start, compiled when first needed.
+//! Regular expressions, declared once, compiled when first needed.
 //!
 //! Some hundred expressions stand behind keywords, and most of them are never needed: compiled at the start, they took
-//! seconds of processor time and tens of MiB. So the start parses each (what does not parse stops it), and the first text
-//! that needs one compiles it. Tests compile all of them.
+//! seconds of processor time and tens of MiB, and to parse them took a quarter of the time of a hook (debug build). So the first
+//! text that needs one compiles it. Tests compile all that are part of the program.
 //!
 //! A border of words as Unicode has it (`\b`) makes the automaton give up at the first letter beyond ASCII, and the search
 //! goes on ten to fifty times slower. What our expressions name is written in ASCII, so that a border of ASCII words says
 //! the same of it.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, OnceLock};
 
 use regex::bytes;
 use regex::{CaptureMatches, Matches, Regex};
@@ -31,47 +31,37 @@ impl ExpressionError {
     }
 }
 
-/// An expression over text: checked at the start, compiled when first used.
+/// An expression over text, compiled when first used.
 #[derive(Debug)]
 pub(crate) struct Expression {
-    name: &'static str,
     text: Cow<'static, str>,
     regex: OnceLock<Option<Regex>>,
 }
 
 impl Expression {
-    /// An expression of this name. Declare it with [`expressions!`], which sees to it that it is checked.
-    pub(crate) const fn new(name: &'static str, text: &'static str) -> Self {
+    /// Makes an expression. Declare it with [`expressions!`], which sees to it that it is tested.
+    pub(crate) const fn new(text: &'static str) -> Self {
         Self {
-            name,
             text: Cow::Borrowed(text),
             regex: OnceLock::new(),
         }
     }
 
-    /// An expression that a file holds under some name.
+    /// Makes an expression that a file holds under some name.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be parsed.
     pub(crate) fn of_file(file: &'static str, name: &'static str, text: String) -> Result<Self, ExpressionError> {
-        let expression = Self {
-            name,
+        let parsed = ParserBuilder::new().build().parse(&with_plain_borders(&text));
+        parsed.map_err(|error| ExpressionError::new(file, name, error.to_string()))?;
+        Ok(Self {
             text: Cow::Owned(text),
             regex: OnceLock::new(),
-        };
-        expression.check(file)?;
-        Ok(expression)
-    }
-
-    /// Parses it.
-    pub(crate) fn check(&self, file: &'static str) -> Result<(), ExpressionError> {
-        let parsed = ParserBuilder::new().build().parse(&with_plain_borders(&self.text));
-        parsed.map(drop).map_err(|error| ExpressionError {
-            file,
-            name: self.name,
-            why: error.to_string(),
         })
     }
 
-    /// The compiled expression. There is always one: screening begins with a call of `check`, and a test compiles every
-    /// expression.
+    /// Returns the compiled expression. There is always one: a test compiles every expression.
     pub(crate) fn regex(&self) -> Option<&Regex> {
         self.regex
             .get_or_init(|| Regex::new(&with_plain_borders(&self.text)).ok())
@@ -108,17 +98,11 @@ impl Expression {
     }
 }
 
-/// Declares the expressions of a file, `check_expressions`, which parses all of them, and a test that compiles them.
+/// Declares the expressions of a file, and a test that compiles them.
 macro_rules! expressions {
     ($($(#[$doc:meta])* static $name:ident = $text:expr;)+) => {
         $($(#[$doc])* static $name: $crate::text::expression::Expression =
-            $crate::text::expression::Expression::new(stringify!($name), $text);)+
-
-        /// Parses the expressions of this file.
-        pub(crate) fn check_expressions() -> Result<(), $crate::text::expression::ExpressionError> {
-            $($name.check(file!())?;)+
-            Ok(())
-        }
+            $crate::text::expression::Expression::new($text);)+
 
         #[cfg(test)]
         #[test]
@@ -129,32 +113,25 @@ macro_rules! expressions {
 }
 pub(crate) use expressions;
 
-/// An expression over bytes, without the classes of Unicode: parsed when it is read, compiled when first used.
+/// An expression over bytes, without the classes of Unicode: written and compiled when first used. Tests compile every one.
 #[derive(Debug)]
-pub(crate) struct ByteExpression {
-    text: String,
-    regex: OnceLock<Option<bytes::Regex>>,
-}
+pub(crate) struct ByteExpression(LazyLock<Option<bytes::Regex>, Box<dyn FnOnce() -> Option<bytes::Regex> + Send>>);
 
 impl ByteExpression {
     /// The most bytes that a compiled expression may take.
     const MAX_BYTES: usize = 4 << 20;
 
-    /// Parses an expression.
-    pub(crate) fn parse(text: String) -> Result<Self, String> {
-        let mut parser = ParserBuilder::new().unicode(false).utf8(false).build();
-        parser.parse(&text).map_err(|error| error.to_string())?;
-        let regex = OnceLock::new();
-        Ok(Self { text, regex })
+    /// Makes an expression of this text.
+    pub(crate) fn new(text: impl FnOnce() -> String + Send + 'static) -> Self {
+        Self(LazyLock::new(Box::new(|| {
+            let mut builder = bytes::RegexBuilder::new(&text());
+            builder.unicode(false).size_limit(Self::MAX_BYTES).build().ok()
+        })))
     }
 
-    /// The compiled expression. There is always one: it was parsed, and tests compile every expression.
+    /// Returns the compiled expression. There is always one.
     pub(crate) fn regex(&self) -> Option<&bytes::Regex> {
-        let compile = || {
-            let mut builder = bytes::RegexBuilder::new(&self.text);
-            builder.unicode(false).size_limit(Self::MAX_BYTES).build().ok()
-        };
-        self.regex.get_or_init(compile).as_ref()
+        self.0.as_ref()
     }
 }
 

@@ -175,13 +175,12 @@ pub(super) struct DestructiveCommand {
 }
 
 impl DestructiveCommand {
-    /// Reads the rules and compiles what they are found by.
+    /// Reads the rules and what they are found by.
     pub(super) fn new() -> Result<Self, RuleError> {
         shell::check()?;
         commands::TABLE.check()?;
         code::check_all()?;
         windows::check_all()?;
-        privilege_escalation::check_expressions()?;
         Ok(Self {
             rules: RuleTable::load(&RULES)?,
         })

@@ -38,7 +38,7 @@ pub enum RuleError {
     Expression(#[from] crate::text::expression::ExpressionError),
     /// Shell texts cannot be read.
     #[error(transparent)]
-    Shell(#[from] crate::shell::ShellError),
+    Shell(#[from] crate::shell::ProgramsError),
     /// The words by which tools are classified cannot be used.
     #[error("{0}")]
     Tools(#[from] crate::tools::WordsError),

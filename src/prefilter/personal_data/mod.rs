@@ -152,10 +152,9 @@ pub(super) struct PersonalData {
 }
 
 impl PersonalData {
-    /// Reads the rules and compiles what they are found by.
+    /// Reads the rules and what they are found by.
     pub(super) fn new() -> Result<Self, RuleError> {
         national::NUMBERS.check()?;
-        values::check_expressions()?;
         let known = KNOWN.as_ref().map_err(Clone::clone)?;
         Ok(Self { rules: &known.rules })
     }

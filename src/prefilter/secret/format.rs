@@ -95,8 +95,8 @@ pub(super) enum Form {
 
 impl Format {
     /// The format of a rule; none where a name alone makes a value a secret.
-    pub(super) fn of(rule: usize, entry: &Entry) -> Result<Option<Self>, String> {
-        let expression = match &entry.shape {
+    pub(super) fn of(rule: usize, entry: &Entry) -> Option<Self> {
+        let text = match &entry.shape {
             Shape::Token(token) => match entry.keywords_at {
                 KeywordPlace::Start => format!(r"\A({token})(?:[^A-Za-z0-9_]|$)"),
                 KeywordPlace::Anywhere => format!("({token})(?:[^A-Za-z0-9_]|$)"),
@@ -105,10 +105,9 @@ impl Format {
                 r#"(?:^|[^A-Za-z])(?i:{names})[A-Za-z0-9 _.\-]{{0,25}}(?:\\?["'`\])>]){{0,2}}\s{{0,3}}(?:=|:|,|>|\||\(|\bis\b|\s){{1,4}}\s{{0,4}}(?:\\?["'`<]){{0,3}}(?i:invoker |basic |token |ssws |apikey |token=)?({value})(?:[^A-Za-z0-9_]|$)"#
             ),
             Shape::Pattern(pattern) => pattern.clone(),
-            Shape::Labelled => return Ok(None),
+            Shape::Labelled => return None,
         };
-        let expression = ByteExpression::parse(expression)?;
-        Ok(Some(Self {
+        Some(Self {
             rule,
             form: match (&entry.shape, entry.keywords_at) {
                 (Shape::Token(_), KeywordPlace::Start) => Form::TokenAtKeyword,
@@ -116,14 +115,14 @@ impl Format {
                 (Shape::Named { .. }, _) => Form::Named,
                 (Shape::Pattern(_) | Shape::Labelled, _) => Form::Pattern,
             },
-            expression,
+            expression: ByteExpression::new(|| text),
             before: entry.before,
             reach: entry.reach,
             entropy: entry.entropy,
             runs: entry.runs,
             check: entry.check,
             confidence: entry.rule.confidence,
-        }))
+        })
     }
 
     pub(super) fn is_self_evident(&self) -> bool {

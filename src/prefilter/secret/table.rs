@@ -7,6 +7,7 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use foldhash::fast::RandomState;
 
@@ -24,8 +25,8 @@ pub(super) struct Table {
     rules: Vec<Rule>,
     formats: Vec<Format>,
     words: Vec<Word>,
-    /// The words of formats that need none beside them, at their places.
-    self_evident: Keywords,
+    /// The words of formats that need none beside them, at their places; compiled when first used.
+    self_evident: OnceLock<Keywords>,
     targets: Vec<Vec<Target>>,
     labelled_password: usize,
     labelled_token: usize,
@@ -56,7 +57,7 @@ enum Target {
 }
 
 impl Table {
-    /// Reads the rule data and parses its expressions.
+    /// Reads the rule data.
     pub(super) fn load() -> Result<Self, RuleError> {
         let entries = data::read()?;
         let position = |id: &str| {
@@ -76,12 +77,7 @@ impl Table {
         let mut formats: Vec<Format> = Vec::with_capacity(entries.len());
         let mut keywords: Vec<(Word, Target)> = Vec::new();
         for (rule, entry) in entries.into_iter().enumerate() {
-            let format = Format::of(rule, &entry).map_err(|why| RuleError::Rule {
-                file: "secret/",
-                rule: entry.rule.id.clone(),
-                why,
-            })?;
-            if let Some(format) = format {
+            if let Some(format) = Format::of(rule, &entry) {
                 let index = formats.len();
                 let words = entry.keywords.iter().map(|keyword| gate_word(keyword, format.form));
                 keywords.extend(words.map(|word| (word, Target::Format(index))));
@@ -104,24 +100,11 @@ impl Table {
                 }
             }
         }
-        let tells_itself = |target: &Target| match target {
-            Target::Format(index) => formats.get(*index).is_some_and(Format::is_self_evident),
-            Target::Label(_) => false,
-        };
-        // A word that needs another beside it keeps its place as an empty one, which is never found.
-        let self_evident_words: Vec<Word> = words
-            .iter()
-            .zip(&targets)
-            .map(|(word, targets)| match targets.iter().any(tells_itself) {
-                true => word.clone(),
-                false => Word::exact(""),
-            })
-            .collect();
         Ok(Self {
             rules,
             formats,
             words,
-            self_evident: Keywords::of([self_evident_words]),
+            self_evident: OnceLock::new(),
             targets,
             labelled_password,
             labelled_token,
@@ -139,9 +122,26 @@ impl Table {
         &self.words
     }
 
+    /// Returns the words of formats that need none beside them. One that needs another keeps its place as an empty one, which is never found.
+    fn self_evident_words(&self) -> Vec<Word> {
+        let tells_itself = |target: &Target| match target {
+            Target::Format(index) => self.formats.get(*index).is_some_and(Format::is_self_evident),
+            Target::Label(_) => false,
+        };
+        let words = self.words.iter().zip(&self.targets);
+        let kept = words.map(|(word, targets)| match targets.iter().any(tells_itself) {
+            true => word.clone(),
+            false => Word::exact(""),
+        });
+        kept.collect()
+    }
+
     /// Every secret in pieces that are joined, as far as it can be told from them alone.
     pub(super) fn self_evident_hits(&self, text: &str) -> Vec<Hit> {
-        let words = self.self_evident.hits(text);
+        let gate = self
+            .self_evident
+            .get_or_init(|| Keywords::of([self.self_evident_words()]));
+        let words = gate.hits(text);
         let mut effort = CostMeter::for_text(text, CostMeter::OF_STEP);
         self.hits(text, words.of(0), Reading::SelfEvident, &mut effort)
     }

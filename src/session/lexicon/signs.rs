@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError};
+use aho_corasick::{AhoCorasick, BuildError};
 use serde::Deserialize;
 
 /// A sign that a text can show.
@@ -64,14 +64,8 @@ impl Signs {
     }
 }
 
-/// All words, those of ASCII apart: most sentences hold no other character, and the table that finds their words in one
-/// step for each byte takes 2 MiB; for all scripts together it would take ten times as much.
+/// All words.
 pub(in crate::session) struct SignSearch {
-    ascii: Search,
-    others: Search,
-}
-
-struct Search {
     automaton: AhoCorasick,
     words: Vec<Word>,
 }
@@ -91,10 +85,9 @@ impl SignSearch {
     ///
     /// When they are too many to be searched for.
     pub(in crate::session) fn new(lists: impl IntoIterator<Item = (Sign, Vec<String>)>) -> Result<Self, BuildError> {
-        let (mut ascii, mut others) = ((Vec::new(), Vec::new()), (Vec::new(), Vec::new()));
+        let (mut patterns, mut words) = (Vec::new(), Vec::new());
         for (sign, list) in lists {
             for word in list {
-                let (patterns, words) = if word.is_ascii() { &mut ascii } else { &mut others };
                 patterns.push(word.trim_start_matches('*').trim_end_matches('|').to_owned());
                 words.push(Word {
                     sign,
@@ -103,28 +96,19 @@ impl SignSearch {
                 });
             }
         }
-        let search = |(patterns, words): (Vec<String>, Vec<Word>), kind| {
-            let automaton = AhoCorasick::builder().kind(Some(kind)).build(patterns)?;
-            Ok(Search { automaton, words })
-        };
-        Ok(Self {
-            ascii: search(ascii, AhoCorasickKind::DFA)?,
-            others: search(others, AhoCorasickKind::ContiguousNFA)?,
-        })
+        let automaton = AhoCorasick::new(patterns)?;
+        Ok(Self { automaton, words })
     }
 
     /// Finds the signs of a text of small letters; `fits` may want more of a word than that it stands at a place.
     pub(in crate::session) fn signs_of(&self, lower: &str, fits: impl Fn(Sign, Range<usize>) -> bool) -> Signs {
         let mut signs = Signs::default();
-        let others = Some(&self.others).filter(|_| !lower.is_ascii());
-        for search in std::iter::once(&self.ascii).chain(others) {
-            for found in search.automaton.find_overlapping_iter(lower) {
-                let Some(word) = search.words.get(found.pattern().as_usize()) else {
-                    continue;
-                };
-                if !signs.has(word.sign) && word.stands(lower, found.range()) && fits(word.sign, found.range()) {
-                    signs.add(word.sign);
-                }
+        for found in self.automaton.find_overlapping_iter(lower) {
+            let Some(word) = self.words.get(found.pattern().as_usize()) else {
+                continue;
+            };
+            if !signs.has(word.sign) && word.stands(lower, found.range()) && fits(word.sign, found.range()) {
+                signs.add(word.sign);
             }
         }
         signs

@@ -34,7 +34,7 @@ pub(super) use places::{find_passage, find_value, find_words, places_of};
 pub(super) use prints::{RunWord, keys_of, opened, run_of, stem, values_of, words_of};
 pub(super) use provenance::short;
 pub(super) use shingles::shingles;
-pub(super) use values::{check_expressions, tokens};
+pub(super) use values::tokens;
 
 #[cfg(test)]
 mod tests;

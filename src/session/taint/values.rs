@@ -10,7 +10,6 @@ use std::ops::Range;
 
 use crate::text::fingerprint::Hasher;
 use crate::text::views::Normalized;
-pub(in crate::session) use numbers::check_expressions;
 use shapes::{is_account, is_called, is_file, is_host, is_id, is_name, is_path};
 
 /// The kind of a value.

@@ -18,7 +18,6 @@ use options::{after_double_dash, after_options, script_argument};
 use readers::{file, interpreter, is_input, shell};
 use unforeseen::unforeseen;
 
-pub(super) use commands_given::check_expressions;
 pub(crate) use jobs::jobs;
 pub(crate) use readers::{is_interpreter, is_shell, names_shell};
 

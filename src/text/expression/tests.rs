@@ -7,13 +7,15 @@ fn borders_become_those_of_ascii_and_nothing_else_changes() {
         r"(?-u:\b)rm(?-u:\b) \\bin [^\s]"
     );
     assert_eq!(with_plain_borders("\\"), "\\");
-    let error = Expression::new("BROKEN", "(").check("a.rs").unwrap_err().to_string();
-    assert!(error.starts_with("a.rs, `BROKEN`: "), "{error}");
+    let error = Expression::of_file("a.toml", "fits", "(".to_owned())
+        .unwrap_err()
+        .to_string();
+    assert!(error.starts_with("a.toml, `fits`: "), "{error}");
 }
 
 #[test]
 fn words_are_told_apart_in_any_script() {
-    let remove = Expression::new("REMOVE", r"(?i)\brm\b");
+    let remove = Expression::new(r"(?i)\brm\b");
     for (text, found) in [("да rm да", true), ("RM", true), ("farm", false), ("忽略rm忽略", true)] {
         assert_eq!(remove.is_match(text), found, "{text}");
     }

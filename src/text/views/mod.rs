@@ -65,7 +65,7 @@ pub(crate) const OF_FAMILIES: usize = 1;
 
 /// The keywords of the views themselves and, behind them, of each of these vocabularies.
 pub(crate) fn keywords(vocabularies: impl Iterator<Item = Vec<Word>>) -> Keywords {
-    Keywords::table(std::iter::once(caesar::words()).chain(vocabularies))
+    Keywords::of(std::iter::once(caesar::words()).chain(vocabularies))
 }
 
 /// The gate of the views alone, for those who only want to know what is encoded.
@@ -74,10 +74,9 @@ pub(crate) fn decoding_keywords() -> &'static Keywords {
     &GATE
 }
 
-/// Compiles the expressions and reads the tables by which views are made.
+/// Reads the table by which views are made.
 pub(crate) fn check() -> Result<(), ExpressionError> {
-    look_alikes::TABLE.check()?;
-    markup::check_expressions()
+    look_alikes::TABLE.check()
 }
 
 /// Every view of a content, for those who only read.
