@@ -29,7 +29,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     asked: Asked,
     /// The name of the MCP server, under which its tools are known to `guardian mcp` [default: as its command says].
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     name: Option<String>,
     /// The session of the steps; servers with the same one are judged together where a server decides [default: of the calling process].
     #[arg(long, value_name = "ID")]

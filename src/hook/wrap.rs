@@ -130,16 +130,21 @@ pub struct Command<'a> {
 }
 
 impl Command<'_> {
-    /// Returns the arguments before those of a program, which they end with.
-    fn of_program(&self, program: &str) -> Vec<String> {
-        let mut words = self.words();
+    /// Returns the arguments before those of a server's program, which they end with.
+    fn of_program(&self, server: &str, program: &str) -> Vec<String> {
+        let mut words = self.words(server);
         words.extend(["--".to_owned(), program.to_owned()]);
         words
     }
 
     /// Returns the arguments of a bridge. Each header is sent with the value of its variable.
-    fn of_address<'h>(&self, url: &str, headers: impl Iterator<Item = (&'h str, &'h str)>) -> Vec<String> {
-        let mut words = self.words();
+    fn of_address<'h>(
+        &self,
+        server: &str,
+        url: &str,
+        headers: impl Iterator<Item = (&'h str, &'h str)>,
+    ) -> Vec<String> {
+        let mut words = self.words(server);
         words.extend(["--url".to_owned(), url.to_owned()]);
         for (name, variable) in headers {
             words.extend(["--header-env".to_owned(), format!("{name}={variable}")]);
@@ -147,8 +152,9 @@ impl Command<'_> {
         words
     }
 
-    fn words(&self) -> Vec<String> {
-        let mut words = vec![SUBCOMMAND.to_owned()];
+    /// Returns the subcommand and its options: the server has the name that the configuration gives it.
+    fn words(&self, server: &str) -> Vec<String> {
+        let mut words = vec![SUBCOMMAND.to_owned(), "--name".to_owned(), server.to_owned()];
         words.extend_from_slice(self.options);
         words
     }

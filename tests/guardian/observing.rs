@@ -289,14 +289,16 @@ fn the_servers_of_a_client_are_wrapped_and_taken_out_again() {
     let read = || std::fs::read_to_string(&file).unwrap();
     let difference = said(&["wrap-config", "--client", "cursor", "--dry-run"], home.path(), 0);
     assert!(
-        difference.contains("\n-    \"git\"") && difference.contains("\"mcp-stdio\", \"--\", \"uvx\""),
+        difference.contains("\n-    \"git\"")
+            && difference.contains("\"mcp-stdio\", \"--name\", \"git\", \"--\", \"uvx\""),
         "{difference}"
     );
     assert_eq!(read(), before);
     said(&["wrap-config", "--client", "cursor"], home.path(), 0);
     let wrapped = read();
     assert!(
-        wrapped.contains("\"mcp-stdio\", \"--\", \"uvx\", \"mcp-server-git\"") && wrapped.contains("// mine"),
+        wrapped.contains("\"mcp-stdio\", \"--name\", \"git\", \"--\", \"uvx\", \"mcp-server-git\"")
+            && wrapped.contains("// mine"),
         "{wrapped}"
     );
     assert!(said(&["wrap-config", "--client", "cursor"], home.path(), 0).contains("nothing changes"));

@@ -70,7 +70,8 @@ pub(super) fn wrap(text: &str, paths: &[Path], command: &Command<'_>) -> Result<
     for path in paths {
         let entry = entry(&root, path).and_then(|property| property.value.as_object());
         if let Some(entry) = entry {
-            splices.extend(of_entry(entry, command));
+            let server = path.last().map_or("", String::as_str);
+            splices.extend(of_entry(server, entry, command));
         }
     }
     Ok(spliced(text, splices))
@@ -158,10 +159,10 @@ fn is_set(entry: &Object<'_>, name: &str) -> bool {
 }
 
 /// Returns the changes of an entry.
-fn of_entry(entry: &Object<'_>, command: &Command<'_>) -> Vec<Splice> {
+fn of_entry(server: &str, entry: &Object<'_>, command: &Command<'_>) -> Vec<Splice> {
     match entry.get("command").map(|member| &member.value) {
         Some(Value::StringLit(program)) => {
-            let words = command.of_program(&program.value);
+            let words = command.of_program(server, &program.value);
             let own = (range(program), quoted(command.guardian));
             match entry.get_array("args") {
                 Some(args) => vec![own, first(args, &words)],
@@ -170,18 +171,18 @@ fn of_entry(entry: &Object<'_>, command: &Command<'_>) -> Vec<Splice> {
         }
         // The list holds program and arguments.
         Some(Value::Array(words)) => {
-            let mut before = vec![command.guardian.to_owned(), SUBCOMMAND.to_owned()];
-            before.extend_from_slice(command.options);
+            let mut before = vec![command.guardian.to_owned()];
+            before.extend(command.words(server));
             before.push("--".to_owned());
             vec![first(words, &before)]
         }
         Some(_) => Vec::new(),
-        None => of_address(entry, command),
+        None => of_address(server, entry, command),
     }
 }
 
 /// Returns the edits by which an entry with an address becomes one of a program, in the form that its client has for programs.
-fn of_address(entry: &Object<'_>, command: &Command<'_>) -> Vec<Splice> {
+fn of_address(server: &str, entry: &Object<'_>, command: &Command<'_>) -> Vec<Splice> {
     let Some((address, url)) = ADDRESSES
         .iter()
         .find_map(|name| Some((entry.get(name)?, entry.get_string(name)?)))
@@ -199,7 +200,7 @@ fn of_address(entry: &Object<'_>, command: &Command<'_>) -> Vec<Splice> {
         .map(|header| (header.name.as_str().to_owned(), variable(header.name.as_str())))
         .collect();
     let pairs = names.iter().map(|(name, variable)| (name.as_str(), variable.as_str()));
-    let words = command.of_address(&url.value, pairs);
+    let words = command.of_address(server, &url.value, pairs);
     let guardian = quoted(command.guardian);
     let program = match is_opencode {
         true => {

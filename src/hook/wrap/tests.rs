@@ -35,8 +35,8 @@ fn programs_and_addresses_are_wrapped_and_everything_else_stays() {
         r#"{ // Zed
   "theme": "One",
   "context_servers": {
-    "git": {"command": "/opt/guardian", "args": ["mcp-stdio", "--", "uvx", "mcp-server-git"], "env": {}}, // mine
-    "wiki": {"command": "/opt/guardian", "args": ["mcp-stdio", "--url", "https://mcp.example.org/mcp", "--header-env", "Authorization=GUARDIAN_HEADER_AUTHORIZATION", "--header-env", "X-Team=GUARDIAN_HEADER_X_TEAM"], "env": {"GUARDIAN_HEADER_AUTHORIZATION": "Bearer …", "GUARDIAN_HEADER_X_TEAM": "${env:TEAM}"}},
+    "git": {"command": "/opt/guardian", "args": ["mcp-stdio", "--name", "git", "--", "uvx", "mcp-server-git"], "env": {}}, // mine
+    "wiki": {"command": "/opt/guardian", "args": ["mcp-stdio", "--name", "wiki", "--url", "https://mcp.example.org/mcp", "--header-env", "Authorization=GUARDIAN_HEADER_AUTHORIZATION", "--header-env", "X-Team=GUARDIAN_HEADER_X_TEAM"], "env": {"GUARDIAN_HEADER_AUTHORIZATION": "Bearer …", "GUARDIAN_HEADER_X_TEAM": "${env:TEAM}"}},
     "own": {"source": "extension", "settings": {}},
   },
 }
@@ -55,31 +55,31 @@ fn each_client_has_its_own_words_for_a_program() {
     for (before, after) in [
         (
             r#"{"mcpServers":{"a":{"type":"http","url":"https://w.example/mcp"}}}"#,
-            r#"{"mcpServers":{"a":{"type":"stdio","command": "/opt/guardian", "args": ["mcp-stdio", "--url", "https://w.example/mcp"]}}}"#,
+            r#"{"mcpServers":{"a":{"type":"stdio","command": "/opt/guardian", "args": ["mcp-stdio", "--name", "a", "--url", "https://w.example/mcp"]}}}"#,
         ),
         (
             r#"{"mcpServers":{"a":{"type":"http","url":"https://w.example/mcp","tools":["*"]}}}"#,
-            r#"{"mcpServers":{"a":{"type":"local","command": "/opt/guardian", "args": ["mcp-stdio", "--url", "https://w.example/mcp"],"tools":["*"]}}}"#,
+            r#"{"mcpServers":{"a":{"type":"local","command": "/opt/guardian", "args": ["mcp-stdio", "--name", "a", "--url", "https://w.example/mcp"],"tools":["*"]}}}"#,
         ),
         (
             r#"{"mcpServers":{"a":{"serverUrl":"https://w.example/mcp"}}}"#,
-            r#"{"mcpServers":{"a":{"command": "/opt/guardian", "args": ["mcp-stdio", "--url", "https://w.example/mcp"]}}}"#,
+            r#"{"mcpServers":{"a":{"command": "/opt/guardian", "args": ["mcp-stdio", "--name", "a", "--url", "https://w.example/mcp"]}}}"#,
         ),
         (
             r#"{"mcp":{"a":{"type":"local","command":["uvx","mcp-server-time"],"enabled":false}}}"#,
-            r#"{"mcp":{"a":{"type":"local","command":["/opt/guardian", "mcp-stdio", "--", "uvx","mcp-server-time"],"enabled":false}}}"#,
+            r#"{"mcp":{"a":{"type":"local","command":["/opt/guardian", "mcp-stdio", "--name", "a", "--", "uvx","mcp-server-time"],"enabled":false}}}"#,
         ),
         (
             r#"{"mcp":{"a":{"type":"remote","url":"https://w.example/mcp","headers":{"X":"1"}}}}"#,
-            r#"{"mcp":{"a":{"type":"local","command": ["/opt/guardian", "mcp-stdio", "--url", "https://w.example/mcp", "--header-env", "X=GUARDIAN_HEADER_X"],"environment":{"GUARDIAN_HEADER_X":"1"}}}}"#,
+            r#"{"mcp":{"a":{"type":"local","command": ["/opt/guardian", "mcp-stdio", "--name", "a", "--url", "https://w.example/mcp", "--header-env", "X=GUARDIAN_HEADER_X"],"environment":{"GUARDIAN_HEADER_X":"1"}}}}"#,
         ),
         (
             r#"{"servers":{"a":{"command":"srv"}},"inputs":[]}"#,
-            r#"{"servers":{"a":{"command":"/opt/guardian", "args": ["mcp-stdio", "--", "srv"]}},"inputs":[]}"#,
+            r#"{"servers":{"a":{"command":"/opt/guardian", "args": ["mcp-stdio", "--name", "a", "--", "srv"]}},"inputs":[]}"#,
         ),
         (
             r#"{"projects":{"/w":{"mcpServers":{"a":{"command":"srv","args":[]}}}}}"#,
-            r#"{"projects":{"/w":{"mcpServers":{"a":{"command":"/opt/guardian","args":["mcp-stdio", "--", "srv"]}}}}}"#,
+            r#"{"projects":{"/w":{"mcpServers":{"a":{"command":"/opt/guardian","args":["mcp-stdio", "--name", "a", "--", "srv"]}}}}}"#,
         ),
     ] {
         let (text, paths) = wrapped(Form::Json, before);
@@ -171,14 +171,14 @@ model = \"o\"
 
 [mcp_servers.git] # the repository
 command = \"/opt/guardian\" # fast
-args = [\"mcp-stdio\", \"--\", \"uvx\",\"mcp-server-git\"]
+args = [\"mcp-stdio\", \"--name\", \"git\", \"--\", \"uvx\",\"mcp-server-git\"]
 [mcp_servers.git.env]
 TZ = \"UTC\"
 
 [mcp_servers.wiki]
 tool_timeout_sec = 9
 command = \"/opt/guardian\"
-args = [\"mcp-stdio\", \"--url\", \"https://mcp.example.org/mcp\", \"--header-env\", \"X-Team=GUARDIAN_HEADER_X_TEAM\", \"--bearer-env\", \"WIKI_TOKEN\"]
+args = [\"mcp-stdio\", \"--name\", \"wiki\", \"--url\", \"https://mcp.example.org/mcp\", \"--header-env\", \"X-Team=GUARDIAN_HEADER_X_TEAM\", \"--bearer-env\", \"WIKI_TOKEN\"]
 env_vars = [\"WIKI_TOKEN\"]
 env = { GUARDIAN_HEADER_X_TEAM = \"t\" }
 

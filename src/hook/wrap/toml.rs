@@ -26,7 +26,7 @@ pub(super) fn wrap(text: &str, paths: &[Path], command: &Command<'_>) -> Result<
     let mut document = parsed(text)?;
     for path in paths {
         if let Some(entry) = entry(&mut document, path) {
-            wrap_entry(entry, command);
+            wrap_entry(path.last().map_or("", String::as_str), entry, command);
         }
     }
     Ok(document.to_string())
@@ -83,11 +83,11 @@ fn kind(entry: &dyn TableLike) -> Kind {
     }
 }
 
-fn wrap_entry(entry: &mut dyn TableLike, command: &Command<'_>) {
+fn wrap_entry(server: &str, entry: &mut dyn TableLike, command: &Command<'_>) {
     let text = |entry: &dyn TableLike, name: &str| entry.get(name).and_then(Item::as_str).map(str::to_owned);
     if let Some(program) = text(entry, "command") {
         set(entry, "command", command.guardian.into());
-        let words = command.of_program(&program);
+        let words = command.of_program(server, &program);
         match entry.get_mut("args").and_then(Item::as_array_mut) {
             Some(args) => {
                 for (index, word) in words.into_iter().enumerate() {
@@ -122,6 +122,7 @@ fn wrap_entry(entry: &mut dyn TableLike, command: &Command<'_>) {
         headers.push((name, variable));
     }
     let mut words = command.of_address(
+        server,
         &url,
         headers
             .iter()
