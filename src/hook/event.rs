@@ -91,7 +91,7 @@ pub enum Unreadable {
 /// Names under which programs give the result of a tool, and those under which they name the session.
 const RESULTS: &[&str] = &["tool_response", "tool_result", "tool_output", "error", "content"];
 const SESSIONS: &[&str] = &["conversation_id", "session_id", "sessionId"];
-/// Names under which they name the event; the second one is that of VS Code, which reads hooks of Claude Code.
+/// Names under which they name the event; the second one is that of VS Code, which reads hooks of others.
 const EVENTS: &[&str] = &["hook_event_name", "hookEventName"];
 /// The members of a call, where a program gives no `tool_input`.
 const INPUTS: &[&str] = &["command", "cwd", "file_path", "url"];

@@ -278,13 +278,18 @@ fn copilot_is_answered_in_its_form_also_by_the_hook_of_claude_code() {
 }
 
 #[test]
-fn names_as_vs_code_writes_them_are_read_and_answered_as_claude_code_is() {
+fn vs_code_is_answered_as_claude_code_is_by_whichever_hook_it_calls() {
     let input = json!({"hookEventName": "PreToolUse", "sessionId": "s1", "timestamp": "2026-11-28T04:29:35.997Z", "transcript_path": "/t",
         "tool_name": "create_file", "tool_input": {"filePath": "a"}});
-    let (program, event) = Program::CLAUDE_CODE.read(input.to_string().as_bytes()).unwrap();
-    assert_eq!(program.name, "claude-code");
-    let denied = program.answer(&event, stop());
-    assert_eq!(denied["hookSpecificOutput"]["permissionDecision"], "deny");
+    for hook in ["claude-code", "copilot"] {
+        let hook = Program::named(hook).unwrap();
+        let (program, event) = hook.read(input.to_string().as_bytes()).unwrap();
+        assert_eq!(program.name, "vscode");
+        let denied = program.answer(&event, stop());
+        assert_eq!(denied["hookSpecificOutput"]["permissionDecision"], "deny");
+        let step = question(program, &event, "1").unwrap();
+        assert_eq!(step["params"]["context"]["session"]["id"], "vscode:s1");
+    }
 }
 
 #[test]

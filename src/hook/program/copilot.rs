@@ -18,7 +18,7 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("PreToolUse", Kind::Call),
         Row::new("PostToolUse", Kind::Result),
     ],
-    others: &[],
+    others: &[&super::vscode::PROGRAM],
     is_caller,
     listing: None,
     answer,

@@ -6,6 +6,7 @@ mod copilot;
 mod cursor;
 mod gemini_cli;
 mod opencode;
+mod vscode;
 
 use std::path::{Path, PathBuf};
 
