@@ -78,7 +78,7 @@ fn only_text(value: Option<&Value>) -> Option<&str> {
 fn scopes(value: Option<&Value>) -> Scopes {
     let named = |text: &str| {
         let name = text.strip_prefix(PREFIX)?;
-        Scope::ALL.into_iter().find(|scope| scope.as_str() == name)
+        Scope::from_name(name)
     };
     match value {
         Some(Value::String(text)) => text.split_ascii_whitespace().filter_map(named).collect(),

@@ -59,7 +59,7 @@ pub use ticket::Ticket;
 pub use verify::{Break, Checked, Verified};
 pub use watched::Watcher;
 
-use crate::model::{Caller, Step};
+use crate::model::{Caller, Step, named_enum};
 
 /// The destination of records.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,14 +76,16 @@ pub enum Settings {
     Postgres(Address),
 }
 
-/// The handling of steps while records cannot be written: the disk is full, or their reader has stopped reading.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OnFailure {
-    /// Steps are decided all the same. What cannot be written is lost, and counted.
-    #[default]
-    Continue,
-    /// No verdict leaves before its record is written, and no further step is taken until the one that is waiting could be.
-    Refuse,
+named_enum! {
+    /// The handling of steps while records cannot be written: the disk is full, or their reader has stopped reading.
+    #[derive(Default)]
+    OnFailure {
+        /// Steps are decided all the same. What cannot be written is lost, and counted.
+        #[default]
+        Continue = "continue",
+        /// No verdict leaves before its record is written, and no further step is taken until the one that is waiting could be.
+        Refuse = "refuse",
+    }
 }
 
 /// The reason why records cannot be written.

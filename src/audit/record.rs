@@ -3,28 +3,19 @@
 use serde::Serialize;
 
 use super::StepLines;
-use crate::model::{Caller, Clean, Finding, Observed, Opinion, Step, Verdict};
+use crate::model::{Caller, Clean, Finding, Observed, Opinion, Step, Verdict, named_enum};
 
-/// The outcome of the ticket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    /// The step was decided: there is a verdict.
-    Decided,
-    /// The caller went away, or the task was cancelled, before there was a verdict.
-    Abandoned,
-    /// The code panicked.
-    Panicked,
-}
-
-impl Outcome {
-    /// Returns the name in records and metrics.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Decided => "decided",
-            Outcome::Abandoned => "abandoned",
-            Outcome::Panicked => "panicked",
-        }
+named_enum! {
+    /// The outcome of the ticket.
+    #[derive(Serialize)]
+    #[serde(rename_all = "snake_case")]
+    Outcome {
+        /// The step was decided: there is a verdict.
+        Decided = "decided",
+        /// The caller went away, or the task was cancelled, before there was a verdict.
+        Abandoned = "abandoned",
+        /// The code panicked.
+        Panicked = "panicked",
     }
 }
 

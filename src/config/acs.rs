@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::file::{AcsKeySection, AcsSection};
 use super::settings::Reader;
-use super::{ConfigError, OrganisationSettings, WhoseKey, bounds};
+use super::{ConfigError, OrganisationSettings, WhoseKey};
 use crate::server::{AcsKey, AcsSettings, OnDecisionFailure};
 
 /// Bytes of the shortest secret: a shorter one can be guessed.
@@ -41,7 +41,7 @@ impl Reader<'_> {
             journal: section.journal.as_deref().map(|path| self.path(path)),
             skew: Duration::from_secs(section.skew_seconds.unwrap_or(300)),
             on_decision_failure: self
-                .named("acs.on_decision_failure", on_failure, bounds::ON_DECISION_FAILURE)?
+                .named("acs.on_decision_failure", on_failure, OnDecisionFailure::ALL)?
                 .unwrap_or(OnDecisionFailure::Deny),
             timeout: timeout + Duration::from_secs(2),
             max_sessions: section.max_sessions.unwrap_or(defaults.max_sessions),

@@ -6,7 +6,7 @@ use secrecy::SecretString;
 
 use super::file::AuditSection;
 use super::settings::Reader;
-use super::{ConfigError, WhoseKey, bounds};
+use super::{ConfigError, WhoseKey};
 use crate::audit;
 
 /// The bounds of `keep`.
@@ -48,11 +48,7 @@ impl Reader<'_> {
             }
         };
         let on_failure = self
-            .named(
-                "audit.on_failure",
-                section.on_failure.as_deref(),
-                bounds::AUDIT_ON_FAILURE,
-            )?
+            .named("audit.on_failure", section.on_failure.as_deref(), audit::OnFailure::ALL)?
             .unwrap_or(audit::OnFailure::Continue);
         if settings == Some(audit::Settings::Off) && on_failure == audit::OnFailure::Refuse {
             return Err(self.wrong(

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::ConfigError;
 use crate::access::{self, Scope};
 use crate::gateway::{ClientAuth, Direction, OnDeny, PROTOCOLS, StreamMode};
-use crate::model::{Enforcement, Posture};
+use crate::model::{Enforcement, Named, Posture, names};
 use crate::server::{OnDecisionFailure, OtherOrganisation};
 use crate::telemetry::{LogFormat, otlp};
 use crate::{audit, judge, llm, local, selftest, wire};
@@ -36,57 +36,9 @@ pub(crate) enum Constraint {
 
 use Constraint::{Between, Needs, OneOf, Positive, Share};
 
-/// The names of a key's values.
-pub(super) type Names<T> = &'static [(&'static str, T)];
-
-pub(super) const DIRECTIONS: Names<Direction> = &[("egress", Direction::Egress), ("ingress", Direction::Ingress)];
-pub(super) const STREAM_MODES: Names<StreamMode> = &[("hold", StreamMode::Hold), ("flow", StreamMode::Flow)];
-pub(super) const ON_DENY: Names<OnDeny> = &[("replace", OnDeny::Replace), ("continue", OnDeny::Continue)];
-pub(super) const CLIENT_AUTHS: Names<ClientAuth> = &[("key", ClientAuth::Key), ("oauth2", ClientAuth::OAuth2)];
-pub(super) const ENFORCEMENTS: Names<Enforcement> =
-    &[("enforce", Enforcement::Enforce), ("observe", Enforcement::Observe)];
-pub(super) const POSTURES: Names<Posture> = &[
-    ("deny", Posture::Deny),
-    ("allow", Posture::Allow),
-    ("error", Posture::Error),
-];
-pub(super) const UNUSABLE: Names<judge::UnusableAnswers> = &[
-    ("ask_again", judge::UnusableAnswers::AskAgain),
-    ("fail", judge::UnusableAnswers::Fail),
-];
-pub(super) const REASONING: Names<judge::AgentReasoning> = &[
-    ("shown", judge::AgentReasoning::Shown),
-    ("withheld", judge::AgentReasoning::Withheld),
-    ("both", judge::AgentReasoning::Both),
-];
-pub(super) const ALARMS: Names<selftest::OnAlarm> =
-    &[("log", selftest::OnAlarm::Log), ("deny", selftest::OnAlarm::Deny)];
-pub(super) const LOCAL_MODES: Names<local::Mode> = &[
-    ("on", local::Mode::On),
-    ("shadow", local::Mode::Shadow),
-    ("off", local::Mode::Off),
-];
-pub(super) const SIDES: Names<wire::Side> = &[("client", wire::Side::Client), ("server", wire::Side::Server)];
-pub(super) const OTHER_ORGANISATION: Names<OtherOrganisation> = &[
-    ("refuse", OtherOrganisation::Refuse),
-    ("deny", OtherOrganisation::Deny),
-    ("ignore", OtherOrganisation::Ignore),
-];
-pub(super) const ON_DECISION_FAILURE: Names<OnDecisionFailure> = &[
-    ("deny", OnDecisionFailure::Deny),
-    ("proceed", OnDecisionFailure::Proceed),
-];
-pub(super) const AUDIT_ON_FAILURE: Names<audit::OnFailure> = &[
-    ("continue", audit::OnFailure::Continue),
-    ("refuse", audit::OnFailure::Refuse),
-];
-pub(super) const LOG_FORMATS: Names<LogFormat> = &[("text", LogFormat::Text), ("json", LogFormat::Json)];
-pub(super) const OTLP_PROTOCOLS: Names<otlp::Protocol> =
+pub(super) const LOG_FORMATS: &[(&str, LogFormat)] = &[("text", LogFormat::Text), ("json", LogFormat::Json)];
+pub(super) const OTLP_PROTOCOLS: &[(&str, otlp::Protocol)] =
     &[("http/protobuf", otlp::Protocol::Http), ("grpc", otlp::Protocol::Grpc)];
-
-fn named<T>(names: &[(&'static str, T)]) -> Constraint {
-    OneOf(names.iter().map(|(name, _)| *name).collect())
-}
 
 /// The longest time that a key in milliseconds of the judge says.
 const TEN_MINUTES: u64 = 600_000;
@@ -124,36 +76,36 @@ fn endpoint() -> Vec<(&'static str, Constraint)> {
 
 fn judging() -> Vec<(&'static str, Constraint)> {
     vec![
-        ("mode", named(ENFORCEMENTS)),
-        ("organisations.mode", named(ENFORCEMENTS)),
-        ("gateways.mode", named(ENFORCEMENTS)),
-        ("judge.on_failure", named(POSTURES)),
+        ("mode", Constraint::one_of(Enforcement::ALL)),
+        ("organisations.mode", Constraint::one_of(Enforcement::ALL)),
+        ("gateways.mode", Constraint::one_of(Enforcement::ALL)),
+        ("judge.on_failure", Constraint::one_of(Posture::ALL)),
         ("judge.prompt_budget_tokens", Between(2_000, 1_000_000)),
-        ("judge.agent_reasoning", named(REASONING)),
-        ("judge.unusable_answers", named(UNUSABLE)),
+        ("judge.agent_reasoning", Constraint::one_of(judge::AgentReasoning::ALL)),
+        (
+            "judge.unusable_answers",
+            Constraint::one_of(judge::UnusableAnswers::ALL),
+        ),
         ("judge.max_in_flight", Between(1, 100_000)),
         ("judge.hedge_after_ms", Between(1, TEN_MINUTES)),
         ("judge.canaries", Needs(&["every_minutes"])),
         ("judge.canaries.every_minutes", Between(1, 10_080)),
         ("judge.canaries.min_right", Between(0, 1)),
-        ("judge.canaries.on_alarm", named(ALARMS)),
-        ("local_judge.mode", named(LOCAL_MODES)),
+        ("judge.canaries.on_alarm", Constraint::one_of(selftest::OnAlarm::ALL)),
+        ("local_judge.mode", Constraint::one_of(local::Mode::ALL)),
         ("local_judge.audit_share", Between(0, 1)),
         ("organisations", Needs(&["id"])),
         ("organisations.keys", Needs(&["key"])),
-        (
-            "organisations.keys.scopes",
-            OneOf(Scope::ALL.iter().map(|scope| scope.as_str()).collect()),
-        ),
+        ("organisations.keys.scopes", Constraint::one_of(Scope::ALL)),
         ("oidc", Needs(&["issuer"])),
-        ("oidc.algorithms", named(access::ALGORITHMS)),
+        ("oidc.algorithms", Constraint::one_of(access::ALGORITHMS)),
         ("oidc.leeway_seconds", Between(0, 300)),
         ("oidc.refresh_seconds", Between(1, DAY)),
         ("oidc.max_stale_seconds", Between(1, 7 * DAY)),
         ("oidc.unknown_key_seconds", Between(1, 3_600)),
         ("learning.keep_days", Between(1, 3_650)),
         ("learning.min_days", Between(1, 30)),
-        ("organisations.local_judge", named(LOCAL_MODES)),
+        ("organisations.local_judge", Constraint::one_of(local::Mode::ALL)),
         ("organisations.calls_per_minute", Positive),
         ("organisations.tokens_per_minute", Positive),
         ("organisations.spend_per_day", Between(0, 1_000_000_000_000)),
@@ -190,7 +142,7 @@ fn limits() -> Vec<(&'static str, Constraint)> {
 /// Returns the keys about what is kept: answers, sessions, records, logs.
 fn kept() -> Vec<(&'static str, Constraint)> {
     vec![
-        ("a2a.side", named(SIDES)),
+        ("a2a.side", Constraint::one_of(wire::Side::ALL)),
         ("cache.organisation_share", Share),
         ("sessions.max_sessions", Between(1, 100_000_000)),
         ("sessions.max_bytes", Between(1 << 20, 1 << 40)),
@@ -201,15 +153,15 @@ fn kept() -> Vec<(&'static str, Constraint)> {
         ("sessions.max_disk_bytes", Between(16 << 20, 1 << 40)),
         ("acs.skew_seconds", Between(1, 3_600)),
         ("acs.max_sessions", Between(1, 1_000_000)),
-        ("acs.on_decision_failure", named(ON_DECISION_FAILURE)),
+        ("acs.on_decision_failure", Constraint::one_of(OnDecisionFailure::ALL)),
         ("acs.keys", Needs(&["key_id", "value"])),
         ("shared.timeout_ms", Between(10, 200)),
-        ("other_organisation", named(OTHER_ORGANISATION)),
+        ("other_organisation", Constraint::one_of(OtherOrganisation::ALL)),
         ("tls", Needs(&["certificate", "key"])),
-        ("audit.on_failure", named(AUDIT_ON_FAILURE)),
+        ("audit.on_failure", Constraint::one_of(audit::OnFailure::ALL)),
         ("audit.max_spool_bytes", Between(1 << 20, 1 << 40)),
-        ("log.format", named(LOG_FORMATS)),
-        ("otlp.protocol", named(OTLP_PROTOCOLS)),
+        ("log.format", Constraint::one_of(LOG_FORMATS)),
+        ("otlp.protocol", Constraint::one_of(OTLP_PROTOCOLS)),
         ("otlp.sample", Between(0, 1)),
     ]
 }
@@ -221,11 +173,11 @@ fn gateways() -> Vec<(&'static str, Constraint)> {
             "gateways.protocol",
             OneOf(PROTOCOLS.iter().map(|entry| entry.protocol.name).collect()),
         ),
-        ("gateways.direction", named(DIRECTIONS)),
-        ("gateways.stream_mode", named(STREAM_MODES)),
+        ("gateways.direction", Constraint::one_of(Direction::ALL)),
+        ("gateways.stream_mode", Constraint::one_of(StreamMode::ALL)),
         ("gateways.hold_bytes", Between(1, 16 << 20)),
-        ("gateways.on_deny", named(ON_DENY)),
-        ("gateways.client_auth", named(CLIENT_AUTHS)),
+        ("gateways.on_deny", Constraint::one_of(OnDeny::ALL)),
+        ("gateways.client_auth", Constraint::one_of(ClientAuth::ALL)),
         ("gateways.upstream_timeout_ms", Between(100, 86_400_000)),
         ("gateways.max_message_bytes", Between(1_024, 64 << 20)),
         ("gateways.max_in_flight", Between(1, 100_000)),
@@ -243,6 +195,11 @@ const REMOVED: &[(&str, &str)] = &[
 ];
 
 impl Constraint {
+    /// Returns the rule that a key has the name of one of these.
+    pub(crate) fn one_of<T: Named>(all: &[T]) -> Self {
+        OneOf(names(all))
+    }
+
     /// Returns the reason why a value is not allowed; rules about names and needed keys are for the readers, which know more.
     fn refuses(&self, value: &toml::Value) -> Option<String> {
         let number = value.as_float().or(value.as_integer().map(|number| number as f64))?;

@@ -66,7 +66,7 @@ impl Reader<'_> {
                 .iter()
                 .map(|mode| (mode.as_str(), *mode))
                 .collect();
-            llm.structured_output = self.one_of(&key("structured_output"), mode, &modes)?;
+            llm.structured_output = self.one_of(&key("structured_output"), mode, &modes)?.1;
         }
         llm.price = llm::Price {
             per_million_in: section.price_in.unwrap_or_default(),
@@ -87,9 +87,11 @@ impl Reader<'_> {
     }
 
     fn api(&self, section: &EndpointSection, key: &dyn Fn(&str) -> String) -> Result<llm::Api, ConfigError> {
-        const NAMES: &[(&str, &str)] = &[("openai", "openai"), ("azure", "azure")];
         let name = section.api.as_deref().unwrap_or("openai");
-        match (self.one_of(&key("api"), name, NAMES)?, &section.api_version) {
+        match (
+            self.one_of(&key("api"), name, &["openai", "azure"])?,
+            &section.api_version,
+        ) {
             ("azure", Some(version)) => Ok(llm::Api::Azure {
                 version: version.clone(),
             }),

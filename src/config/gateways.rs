@@ -8,7 +8,7 @@ use url::Url;
 
 use super::file::GatewaySection;
 use super::settings::Reader;
-use super::{ConfigError, WhoseKey, bounds};
+use super::{ConfigError, WhoseKey};
 use crate::gateway::{
     Callable, ClientAuth, ClientCredentials, Direction, Listen, OnDeny, PROTOCOLS, Protocol, RemoteGuardian, Settings,
     StreamMode,
@@ -103,7 +103,7 @@ impl One<'_> {
             .iter()
             .map(|entry| (entry.protocol.name, &entry.protocol))
             .collect();
-        let protocol: &Protocol = self.reader.one_of(&self.key("protocol"), protocol, &known)?;
+        let (_, protocol): (_, &Protocol) = self.reader.one_of(&self.key("protocol"), protocol, &known)?;
         let direction = self.direction(protocol, upstream.as_ref())?;
         if protocol.only_calls {
             self.check_of_tools(protocol, upstream.is_some(), direction)?;
@@ -178,9 +178,7 @@ impl One<'_> {
                 Err(self.wrong("direction", "is not for models: it is always the agent that is guarded"))
             }
             (None, _) if protocol.is_model => Ok(Direction::Egress),
-            (Some(direction), _) => self
-                .reader
-                .one_of(&self.key("direction"), direction, bounds::DIRECTIONS),
+            (Some(direction), _) => self.reader.one_of(&self.key("direction"), direction, Direction::ALL),
             (None, Some(_)) if protocol.only_calls => Ok(Direction::Egress),
             (None, None) => Ok(Direction::Ingress),
             (None, Some(_)) => {
@@ -193,9 +191,7 @@ impl One<'_> {
     fn stream_mode(&self, protocol: &Protocol) -> Result<StreamMode, ConfigError> {
         let usual = if protocol.is_model { "flow" } else { "hold" };
         let named = self.section.stream_mode.as_deref().unwrap_or(usual);
-        let mode = self
-            .reader
-            .one_of(&self.key("stream_mode"), named, bounds::STREAM_MODES)?;
+        let mode = self.reader.one_of(&self.key("stream_mode"), named, StreamMode::ALL)?;
         match mode {
             StreamMode::Flow if !protocol.is_model => {
                 Err(self.wrong("stream_mode", "`flow` is for `openai` and `anthropic`"))
@@ -271,7 +267,7 @@ impl One<'_> {
     fn on_deny(&self, protocol: &Protocol) -> Result<OnDeny, ConfigError> {
         match &self.section.on_deny {
             Some(_) if !protocol.is_model => Err(self.wrong("on_deny", "is for `openai` and `anthropic`")),
-            Some(text) => self.reader.one_of(&self.key("on_deny"), text, bounds::ON_DENY),
+            Some(text) => self.reader.one_of(&self.key("on_deny"), text, OnDeny::ALL),
             None => Ok(OnDeny::Replace),
         }
     }
@@ -282,7 +278,7 @@ impl One<'_> {
             .named(
                 &self.key("client_auth"),
                 self.section.client_auth.as_deref(),
-                bounds::CLIENT_AUTHS,
+                ClientAuth::ALL,
             )?
             .unwrap_or(ClientAuth::Key);
         let why = match auth {

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use super::ConfigError;
 use super::file::{CanarySection, JudgeSection};
 use super::settings::Reader;
-use super::{ConfigError, bounds};
 use crate::model::Posture;
 use crate::{judge, pipeline, prompt, selftest};
 
@@ -17,7 +17,7 @@ impl Reader<'_> {
                 .named(
                     "judge.unusable_answers",
                     section.unusable_answers.as_deref(),
-                    bounds::UNUSABLE,
+                    judge::UnusableAnswers::ALL,
                 )?
                 .unwrap_or_default(),
             budget_tokens: section.prompt_budget_tokens.unwrap_or(prompt::DEFAULT_BUDGET_TOKENS),
@@ -25,7 +25,7 @@ impl Reader<'_> {
                 .named(
                     "judge.agent_reasoning",
                     section.agent_reasoning.as_deref(),
-                    bounds::REASONING,
+                    judge::AgentReasoning::ALL,
                 )?
                 .unwrap_or(judge::AgentReasoning::Shown),
         };
@@ -48,7 +48,11 @@ impl Reader<'_> {
             every: Duration::from_secs(60 * minutes),
             min_right: section.min_right.unwrap_or(0.8),
             on_alarm: self
-                .named("judge.canaries.on_alarm", section.on_alarm.as_deref(), bounds::ALARMS)?
+                .named(
+                    "judge.canaries.on_alarm",
+                    section.on_alarm.as_deref(),
+                    selftest::OnAlarm::ALL,
+                )?
                 .unwrap_or(selftest::OnAlarm::Log),
             timeout,
         })
@@ -65,7 +69,7 @@ impl Reader<'_> {
         Ok(pipeline::Settings {
             timeout: self.timeout(section),
             on_failure: self
-                .named("judge.on_failure", on_failure, bounds::POSTURES)?
+                .named("judge.on_failure", on_failure, Posture::ALL)?
                 .unwrap_or(Posture::Deny),
             judged_at_once: at_once.unwrap_or(pipeline::Settings::default().judged_at_once),
             ..pipeline::Settings::default()

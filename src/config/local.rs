@@ -1,8 +1,8 @@
 //! `[local_judge]`, checked.
 
+use super::ConfigError;
 use super::file::{LocalJudgeSection, OrganisationSection};
 use super::settings::Reader;
-use super::{ConfigError, bounds};
 use crate::local;
 
 impl Reader<'_> {
@@ -26,9 +26,9 @@ impl Reader<'_> {
         section: &LocalJudgeSection,
         own: Option<(&str, &OrganisationSection)>,
     ) -> Result<local::Mode, ConfigError> {
-        let of_all = self.named("local_judge.mode", section.mode.as_deref(), bounds::LOCAL_MODES)?;
+        let of_all = self.named("local_judge.mode", section.mode.as_deref(), local::Mode::ALL)?;
         let own = match own {
-            Some((key, organisation)) => self.named(key, organisation.local_judge.as_deref(), bounds::LOCAL_MODES)?,
+            Some((key, organisation)) => self.named(key, organisation.local_judge.as_deref(), local::Mode::ALL)?,
             None => None,
         };
         Ok(own.or(of_all).unwrap_or_default())

@@ -126,8 +126,10 @@ impl Reader<'_> {
         if names.is_empty() {
             return Err(self.wrong(&at("algorithms"), "expected at least one algorithm"));
         }
-        let known =
-            |(index, name): (usize, &String)| self.one_of(&at(&format!("algorithms[{index}]")), name, ALGORITHMS);
+        let known = |(index, name): (usize, &String)| {
+            self.one_of(&at(&format!("algorithms[{index}]")), name, ALGORITHMS)
+                .map(|(_, algorithm)| algorithm)
+        };
         names.iter().enumerate().map(known).collect()
     }
 

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
+use super::ConfigError;
 use super::file::{ConfigFile, KeySection, OrganisationSection};
 use super::settings::{OrganisationSettings, PolicyChoice, Reader};
-use super::{ConfigError, bounds};
 use crate::access::{CertificateRule, Key, Scope, Scopes};
 use crate::model::{Enforcement, OrganisationId};
 use crate::policy::PROFILE_NAMES;
@@ -138,8 +138,7 @@ impl Reader<'_> {
         let scopes = match &section.scopes {
             None => Scopes::JUDGE,
             Some(names) => {
-                let known: Vec<_> = Scope::ALL.iter().map(|scope| (scope.as_str(), *scope)).collect();
-                let scope = |name: &String| self.one_of(&format!("{at}.scopes"), name, &known);
+                let scope = |name: &String| self.one_of(&format!("{at}.scopes"), name, Scope::ALL);
                 names.iter().map(scope).collect::<Result<_, _>>()?
             }
         };
@@ -169,7 +168,7 @@ impl Reader<'_> {
 
     /// Reads `enforce` or `observe`.
     pub(super) fn mode(&self, key: &str, text: Option<&str>) -> Result<Option<Enforcement>, ConfigError> {
-        self.named(key, text, bounds::ENFORCEMENTS)
+        self.named(key, text, Enforcement::ALL)
     }
 
     /// Reads a built-in profile by its name, else a file.

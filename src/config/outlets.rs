@@ -15,7 +15,7 @@ impl Reader<'_> {
             endpoint: section.endpoint.clone(),
             protocol: self
                 .named("otlp.protocol", section.protocol.as_deref(), bounds::OTLP_PROTOCOLS)?
-                .unwrap_or(otlp::Protocol::Http),
+                .map_or(otlp::Protocol::Http, |(_, protocol)| protocol),
             sample: section.sample.unwrap_or(1.0),
             content: section.content.unwrap_or(false),
         };

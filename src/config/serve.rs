@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
+use super::ConfigError;
 use super::file::{A2aSection, ConfigFile, LimitSection, MetricsSection, TlsSection};
 use super::settings::Reader;
-use super::{ConfigError, bounds};
 use crate::{limit, server, wire, work};
 
 impl Reader<'_> {
@@ -37,7 +37,7 @@ impl Reader<'_> {
                 .named(
                     "other_organisation",
                     file.other_organisation.as_deref(),
-                    bounds::OTHER_ORGANISATION,
+                    server::OtherOrganisation::ALL,
                 )?
                 .unwrap_or(server::OtherOrganisation::Refuse),
             max_body_bytes: limits.max_body_bytes.unwrap_or(defaults.max_body_bytes),
@@ -113,7 +113,7 @@ impl Reader<'_> {
             max_batch: section.max_batch.unwrap_or(defaults.max_batch),
             max_depth: section.max_depth.unwrap_or(defaults.max_depth),
             a2a_side: self
-                .named("a2a.side", a2a.side.as_deref(), bounds::SIDES)?
+                .named("a2a.side", a2a.side.as_deref(), wire::Side::ALL)?
                 .unwrap_or(defaults.a2a_side),
             ..defaults
         })

@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 
 use super::{ApiKey, ConfigError, ConfigFile, keys};
-use crate::model::{Enforcement, OrganisationId};
+use crate::model::{Enforcement, Named, OrganisationId, one_of};
 use crate::{
     access, audit, cache, events, gateway, judge, learning, limit, local, pipeline, selftest, server, session, shared,
     telemetry, wire, work,
@@ -301,15 +301,8 @@ impl Reader<'_> {
         self.folder.join(path)
     }
 
-    pub(super) fn one_of<T: Copy>(&self, key: &str, found: &str, known: &[(&str, T)]) -> Result<T, ConfigError> {
-        known
-            .iter()
-            .find(|(name, _)| *name == found)
-            .map(|(_, value)| *value)
-            .ok_or_else(|| {
-                let names: Vec<String> = known.iter().map(|(name, _)| format!("`{name}`")).collect();
-                self.wrong(key, format!("expected one of {}, found `{found}`", names.join(", ")))
-            })
+    pub(super) fn one_of<T: Named>(&self, key: &str, found: &str, known: &[T]) -> Result<T, ConfigError> {
+        one_of(found, known).map_err(|why| self.wrong(key, why))
     }
 
     /// Reads an environment variable that has a key in it; `None` where it is not there and need not be.
@@ -386,11 +379,11 @@ impl Reader<'_> {
     }
 
     /// Returns the value that a name stands for, where it is there.
-    pub(super) fn named<T: Copy>(
+    pub(super) fn named<T: Named>(
         &self,
         key: &str,
         found: Option<&str>,
-        known: &[(&str, T)],
+        known: &[T],
     ) -> Result<Option<T>, ConfigError> {
         found.map(|found| self.one_of(key, found, known)).transpose()
     }

@@ -98,7 +98,7 @@ impl Reader<'_> {
             filter: section.filter.clone().unwrap_or(defaults.filter),
             format: self
                 .named("log.format", section.format.as_deref(), bounds::LOG_FORMATS)?
-                .unwrap_or(defaults.format),
+                .map_or(defaults.format, |(_, format)| format),
         })
     }
 }

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 
 use super::wrong::{self, Wrong};
 use super::{history, keys};
-use crate::model::{Decision, ReasonCode};
+use crate::model::{Decision, ReasonCode, named_enum};
 use crate::policy::PROFILE_NAMES;
 use crate::wire;
 
@@ -85,22 +85,13 @@ impl From<Weight> for f64 {
     }
 }
 
-/// The use of the history of a case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum History {
-    /// It is replayed before the step, in a session of the case's own.
-    Replayed,
-    /// It is left out: the step is judged by itself.
-    LeftOut,
-}
-
-impl History {
-    /// Returns the name in reports.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            History::Replayed => "replayed",
-            History::LeftOut => "left out",
-        }
+named_enum! {
+    /// The use of the history of a case.
+    History {
+        /// It is replayed before the step, in a session of the case's own.
+        Replayed = "replayed",
+        /// It is left out: the step is judged by itself.
+        LeftOut = "left out",
     }
 }
 

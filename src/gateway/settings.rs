@@ -10,7 +10,7 @@ use url::Url;
 
 use super::addresses::Callable;
 use super::credentials::ClientCredentials;
-use crate::model::{Enforcement, OrganisationId};
+use crate::model::{Enforcement, OrganisationId, named_enum};
 
 /// A protocol that gateways speak.
 #[derive(Debug)]
@@ -35,22 +35,13 @@ pub struct Protocol {
     pub(super) answered: &'static [&'static str],
 }
 
-/// The agent that a gateway guards.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    /// The agent that calls: requests are its words, answers are another's.
-    Egress,
-    /// The agent that is called: requests are another's words, answers are its own.
-    Ingress,
-}
-
-impl Direction {
-    /// Returns the name in configuration and metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Direction::Egress => "egress",
-            Direction::Ingress => "ingress",
-        }
+named_enum! {
+    /// The agent that a gateway guards.
+    Direction {
+        /// The agent that calls: requests are its words, answers are another's.
+        Egress = "egress",
+        /// The agent that is called: requests are another's words, answers are its own.
+        Ingress = "ingress",
     }
 }
 
@@ -63,31 +54,34 @@ pub enum Listen {
     Address(SocketAddr),
 }
 
-/// The time at which the events of a stream are judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StreamMode {
-    /// Words are held until the answer is whole, or as much as may be held is there.
-    Hold,
-    /// Words of a model go on at once and are judged at the end of the answer; its calls are held until then.
-    Flow,
+named_enum! {
+    /// The time at which the events of a stream are judged.
+    StreamMode {
+        /// Words are held until the answer is whole, or as much as may be held is there.
+        Hold = "hold",
+        /// Words of a model go on at once and are judged at the end of the answer; its calls are held until then.
+        Flow = "flow",
+    }
 }
 
-/// The treatment of calls of a model that are denied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnDeny {
-    /// Words stand in their place.
-    Replace,
-    /// If all calls of an answer were denied, the model is told and asked again, a few times.
-    Continue,
+named_enum! {
+    /// The treatment of calls of a model that are denied.
+    OnDeny {
+        /// Words stand in their place.
+        Replace = "replace",
+        /// If all calls of an answer were denied, the model is told and asked again, a few times.
+        Continue = "continue",
+    }
 }
 
-/// The way in which callers authenticate, if keys are needed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ClientAuth {
-    /// With a key.
-    Key,
-    /// With a token that they get for a key. Keys are taken as well.
-    OAuth2,
+named_enum! {
+    /// The way in which callers authenticate, if keys are needed.
+    ClientAuth {
+        /// With a key.
+        Key = "key",
+        /// With a token that they get for a key. Keys are taken as well.
+        OAuth2 = "oauth2",
+    }
 }
 
 /// An AOS server that is asked in place of this process.

@@ -42,7 +42,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::llm::{self, Chain, Cost, Usage};
-use crate::model::{Decision, Diagnostic, Finding, History, Origin, Stage, Step, Suspicion, Withheld};
+use crate::model::{Decision, Diagnostic, Finding, History, Origin, Stage, Step, Suspicion, Withheld, named_enum};
 use crate::policy::{FirstStageRules, Policy};
 use crate::prompt::{Prompts, RankWindows, Reasoning};
 use crate::telemetry::names::JUDGE_STAGES;
@@ -73,17 +73,19 @@ pub struct Settings {
     pub unusable: UnusableAnswers,
 }
 
-/// The treatment of an answer that cannot be used: prose, broken JSON, a wrong schema.
-///
-/// A refusal, a content filter or an answer without its canary is never asked again: content can bring these about, and
-/// would get as many attempts. Of two models the first is not asked again: the second one is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum UnusableAnswers {
-    /// The model is asked once more, under fresh marks, if there is time for another answer like the first.
-    #[default]
-    AskAgain,
-    /// It is a failure at once.
-    Fail,
+named_enum! {
+    /// The treatment of an answer that cannot be used: prose, broken JSON, a wrong schema.
+    ///
+    /// A refusal, a content filter or an answer without its canary is never asked again: content can bring these about, and
+    /// would get as many attempts. Of two models the first is not asked again: the second one is.
+    #[derive(Default)]
+    UnusableAnswers {
+        /// The model is asked once more, under fresh marks, if there is time for another answer like the first.
+        #[default]
+        AskAgain = "ask_again",
+        /// It is a failure at once.
+        Fail = "fail",
+    }
 }
 
 /// A model that is asked before the other one. Each organisation's policy says what it may decide by itself.
@@ -95,15 +97,16 @@ pub struct FirstStage {
     pub timeout: Duration,
 }
 
-/// The treatment of the agent's reasoning in prompts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AgentReasoning {
-    /// It is shown.
-    Shown,
-    /// It is withheld: an agent's arguments for its own step can only persuade.
-    Withheld,
-    /// Two calls, one of each; the stricter answer counts. A step without reasoning takes one.
-    Both,
+named_enum! {
+    /// The treatment of the agent's reasoning in prompts.
+    AgentReasoning {
+        /// It is shown.
+        Shown = "shown",
+        /// It is withheld: an agent's arguments for its own step can only persuade.
+        Withheld = "withheld",
+        /// Two calls, one of each; the stricter answer counts. A step without reasoning takes one.
+        Both = "both",
+    }
 }
 
 /// A judge that asks a model. Cheap to clone.

@@ -11,6 +11,7 @@ use super::learn::Kept;
 use super::{Count, Verdicted};
 use crate::local::Slots;
 
+use crate::model::named_enum;
 /// Raised when tables change; a store of another version is refused.
 const VERSION: i32 = 1;
 /// The time that a connection waits for another one.
@@ -40,25 +41,15 @@ pub enum StoreError {
     Version(i32),
 }
 
-/// The outcome of adding a step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Added {
-    /// It is kept.
-    New,
-    /// An equal one was; its verdict was counted.
-    Again,
-    /// There are enough of its session, tool, caller or day.
-    Enough,
-}
-
-impl Added {
-    /// Returns the name in metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Added::New => "new",
-            Added::Again => "again",
-            Added::Enough => "enough",
-        }
+named_enum! {
+    /// The outcome of adding a step.
+    Added {
+        /// It is kept.
+        New = "new",
+        /// An equal one was; its verdict was counted.
+        Again = "again",
+        /// There are enough of its session, tool, caller or day.
+        Enough = "enough",
     }
 }
 

@@ -20,7 +20,7 @@ mod shared;
 use std::num::{NonZeroU32, NonZeroU64};
 use std::time::Duration;
 
-use crate::model::{Caller, OrganisationId};
+use crate::model::{Caller, OrganisationId, named_enum};
 use crate::telemetry::names;
 
 use futures_util::future::{BoxFuture, ready};
@@ -91,37 +91,23 @@ impl Use {
     }
 }
 
-/// The limit that was reached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Limit {
-    /// The caller's steps.
-    Requests,
-    /// The caller's calls of the judge.
-    CallerCalls,
-    /// The caller's suspected steps that a model is asked about.
-    Suspected,
-    /// The organisation's calls of the judge.
-    Calls,
-    /// The organisation's tokens.
-    Tokens,
-    /// The organisation's money.
-    Spend,
-    /// More organisations use the judge at a time than are kept account of.
-    Accounts,
-}
-
-impl Limit {
-    /// Returns the name in metrics and messages.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Limit::Requests => "requests",
-            Limit::CallerCalls => "caller_calls",
-            Limit::Suspected => "suspected",
-            Limit::Calls => "calls",
-            Limit::Tokens => "tokens",
-            Limit::Spend => "spend",
-            Limit::Accounts => "accounts",
-        }
+named_enum! {
+    /// The limit that was reached.
+    Limit {
+        /// The caller's steps.
+        Requests = "requests",
+        /// The caller's calls of the judge.
+        CallerCalls = "caller_calls",
+        /// The caller's suspected steps that a model is asked about.
+        Suspected = "suspected",
+        /// The organisation's calls of the judge.
+        Calls = "calls",
+        /// The organisation's tokens.
+        Tokens = "tokens",
+        /// The organisation's money.
+        Spend = "spend",
+        /// More organisations use the judge at a time than are kept account of.
+        Accounts = "accounts",
     }
 }
 

@@ -117,13 +117,14 @@ impl Kind {
     }
 }
 
-/// The treatment of a step without a decision: the judge is down, its budget is gone, the deadline has passed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Posture {
-    /// Deny the step. The default.
-    Deny,
-    /// Allow the step, unless a finding denies it.
-    Allow,
-    /// Answer with a JSON-RPC error (-32012), so that the agent decides.
-    Error,
+named_enum! {
+    /// The treatment of a step without a decision: the judge is down, its budget is gone, the deadline has passed.
+    Posture {
+        /// Deny the step. The default.
+        Deny = "deny",
+        /// Allow the step, unless a finding denies it.
+        Allow = "allow",
+        /// Answer with a JSON-RPC error (-32012), so that the agent decides.
+        Error = "error",
+    }
 }

@@ -30,7 +30,7 @@ pub use history::{Earlier, EarlierText, Excerpt, FirstRead, Gap, History, Noted,
 pub use identity::{AgentId, Caller, OrganisationId, RequestId, SessionId, UserId};
 pub use leeway::Leeway;
 pub use method::{Kind, Method, Posture};
-pub(crate) use named_enum::named_enum;
+pub(crate) use named_enum::{Named, all_of, named_enum, named_set, names, one_of, quoted};
 pub use number::nearest_double;
 pub use reason::ReasonCode;
 pub use rule::{Rule, RuleObject};

@@ -1,5 +1,52 @@
 //! Closed sets of names: an enum whose values are known by one name in files, prompts and records.
 
+/// A value with one name.
+pub(crate) trait Named: Copy {
+    /// Returns the name.
+    fn name(self) -> &'static str;
+}
+
+impl Named for &'static str {
+    fn name(self) -> &'static str {
+        self
+    }
+}
+
+impl<T: Copy> Named for (&'static str, T) {
+    fn name(self) -> &'static str {
+        self.0
+    }
+}
+
+/// Returns the names of these values.
+pub(crate) fn names<T: Named>(all: &[T]) -> Vec<&'static str> {
+    all.iter().map(|value| value.name()).collect()
+}
+
+/// Returns the value of this name.
+///
+/// # Errors
+///
+/// Lists the names that there are.
+pub(crate) fn one_of<T: Named>(name: &str, all: &[T]) -> Result<T, String> {
+    let found = all.iter().copied().find(|value| value.name() == name);
+    found.ok_or_else(|| format!("expected one of {}, found `{name}`", quoted(&names(all))))
+}
+
+/// Returns the values of these names.
+///
+/// # Errors
+///
+/// Lists the names that there are.
+pub(crate) fn all_of<T: Named>(found: &[String], all: &[T]) -> Result<Vec<T>, String> {
+    found.iter().map(|name| one_of(name, all)).collect()
+}
+
+/// Returns these names for a message.
+pub(crate) fn quoted(names: &[&str]) -> String {
+    format!("`{}`", names.join("`, `"))
+}
+
 /// Declares such an enum: its values in order, each with its name.
 macro_rules! named_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
@@ -19,6 +66,12 @@ macro_rules! named_enum {
             /// The value of this name.
             pub fn from_name(name: &str) -> Option<Self> {
                 match name { $($text => Some($name::$variant),)+ _ => None }
+            }
+        }
+
+        impl $crate::model::Named for $name {
+            fn name(self) -> &'static str {
+                self.as_str()
             }
         }
 
@@ -74,4 +127,4 @@ macro_rules! named_set {
         }
     };
 }
-pub(super) use named_set;
+pub(crate) use named_set;

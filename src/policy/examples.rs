@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::values::{line, named};
-use crate::model::{Decision, ReasonCode};
+use super::values::line;
+use crate::model::{Decision, ReasonCode, one_of};
 
 /// The most examples: each is part of every call.
 const MAX_EXAMPLES: usize = 20;
@@ -49,7 +49,7 @@ impl ExampleLine {
         if step.is_empty() || step.chars().nth(MAX_STEP).is_some() {
             return Err(("step", format!("expected a step in 1 to {MAX_STEP} characters")));
         }
-        let decision = named(&self.decision, Decision::ALL, |d| d.as_str()).map_err(|why| ("decision", why))?;
+        let decision = one_of(&self.decision, Decision::ALL).map_err(|why| ("decision", why))?;
         let code = |name: &String| {
             ReasonCode::parse(name).ok_or_else(|| {
                 format!(

@@ -17,9 +17,8 @@ use super::judge_section::{self, CodeLine, JudgeSection};
 use super::local_judge_section::LocalJudgeSection;
 use super::modes::{ModeLine, Modes};
 use super::suggest::with_suggestion;
-use super::values::{named, one_of};
 use super::{Disclosure, Policy, PostureTable};
-use crate::model::{Method, Posture};
+use crate::model::{Method, Posture, one_of};
 use lines::{DestinationLines, DisclosureLines, HarmlessLine, MaskLines, RecordLines, ToolLines, TreatmentLine};
 
 /// A policy file as it is written. Every key may be left out; what is left out comes from the profile that it extends.
@@ -342,22 +341,17 @@ pub(super) fn version_of(source: &str) -> String {
     blake3::hash(source.as_bytes()).to_hex().chars().take(12).collect()
 }
 
-const POSTURES: &[(&str, Posture)] = &[
-    ("deny", Posture::Deny),
-    ("allow", Posture::Allow),
-    ("error", Posture::Error),
-];
 fn posture_table(lines: &BTreeMap<String, String>) -> Result<PostureTable, (String, String)> {
     let mut table = PostureTable {
         default: None,
         per_method: BTreeMap::new(),
     };
     for (key, value) in lines {
-        let posture = one_of(value, POSTURES).map_err(|why| (key.clone(), why))?;
+        let posture = one_of(value, Posture::ALL).map_err(|why| (key.clone(), why))?;
         if key == "default" {
             table.default = Some(posture);
         } else {
-            let method = named(key, Method::ALL, |m| m.as_str()).map_err(|why| (key.clone(), why))?;
+            let method = one_of(key, Method::ALL).map_err(|why| (key.clone(), why))?;
             table.per_method.insert(method, posture);
         }
     }

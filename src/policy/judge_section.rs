@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::judging::{
     ConfidenceRules, FirstStageRules, JudgeRules, LongTexts, OwnCode, SessionIncomplete, StrictnessTable, Suspected,
 };
-use super::values::{Wrong, all_named, line, named};
-use crate::model::{Authorization, Decision, ReasonCode, Risk};
+use super::values::{Wrong, line};
+use crate::model::{Authorization, Decision, ReasonCode, Risk, all_of, one_of};
 
 /// The most codes of its own that an organisation has.
 const MAX_CODES: usize = 64;
@@ -85,30 +85,21 @@ impl JudgeSection {
                 acting: confidence("judge.min_confidence_acting", self.min_confidence_acting.unwrap_or(0.5))?,
                 other: confidence("judge.min_confidence", self.min_confidence.unwrap_or(0.3))?,
             },
-            long_texts: named(self.long_texts.as_deref().unwrap_or("chosen"), LongTexts::ALL, |way| {
-                way.as_str()
-            })
-            .map_err(|why| ("judge.long_texts".to_owned(), why))?,
-            suspected: named(self.suspected.as_deref().unwrap_or("ask"), Suspected::ALL, |way| {
-                way.as_str()
-            })
-            .map_err(|why| ("judge.suspected".to_owned(), why))?,
-            session_incomplete: named(
+            long_texts: one_of(self.long_texts.as_deref().unwrap_or("chosen"), LongTexts::ALL)
+                .map_err(|why| ("judge.long_texts".to_owned(), why))?,
+            suspected: one_of(self.suspected.as_deref().unwrap_or("ask"), Suspected::ALL)
+                .map_err(|why| ("judge.suspected".to_owned(), why))?,
+            session_incomplete: one_of(
                 self.session_incomplete.as_deref().unwrap_or("note"),
                 SessionIncomplete::ALL,
-                |way| way.as_str(),
             )
             .map_err(|why| ("judge.session_incomplete".to_owned(), why))?,
             first: FirstStageRules {
                 min_confidence: confidence("judge.first.min_confidence", first.min_confidence.unwrap_or(0.8))?,
-                escalate_risk: named(first.escalate_risk.as_deref().unwrap_or("high"), Risk::ALL, |r| {
-                    r.as_str()
-                })
-                .map_err(|why| ("judge.first.escalate_risk".to_owned(), why))?,
-                escalate: all_named(first.escalate.as_deref().unwrap_or_default(), Decision::ALL, |d| {
-                    d.as_str()
-                })
-                .map_err(|why| ("judge.first.escalate".to_owned(), why))?,
+                escalate_risk: one_of(first.escalate_risk.as_deref().unwrap_or("high"), Risk::ALL)
+                    .map_err(|why| ("judge.first.escalate_risk".to_owned(), why))?,
+                escalate: all_of(first.escalate.as_deref().unwrap_or_default(), Decision::ALL)
+                    .map_err(|why| ("judge.first.escalate".to_owned(), why))?,
             },
         })
     }
@@ -116,15 +107,11 @@ impl JudgeSection {
     fn table(&self) -> Result<StrictnessTable, Wrong> {
         let mut table = StrictnessTable::default();
         for (risk, cells) in &self.table {
-            let at_risk = named(risk, Risk::ALL, |r| r.as_str()).map_err(|why| (format!("judge.table.{risk}"), why))?;
+            let at_risk = one_of(risk, Risk::ALL).map_err(|why| (format!("judge.table.{risk}"), why))?;
             for (grant, laxest) in cells {
                 let wrong = |why| (format!("judge.table.{risk}.{grant}"), why);
-                let at_grant = named(grant, Authorization::ALL, |a| a.as_str()).map_err(wrong)?;
-                table.set(
-                    at_risk,
-                    at_grant,
-                    named(laxest, Decision::ALL, |d| d.as_str()).map_err(wrong)?,
-                );
+                let at_grant = one_of(grant, Authorization::ALL).map_err(wrong)?;
+                table.set(at_risk, at_grant, one_of(laxest, Decision::ALL).map_err(wrong)?);
             }
         }
         match table.contradiction() {

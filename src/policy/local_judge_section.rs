@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::LocalJudgeRules;
-use super::values::{Wrong, named};
-use crate::model::Kind;
+use super::values::Wrong;
+use crate::model::{Kind, one_of};
 
 /// `[local_judge]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -83,7 +83,7 @@ impl LocalJudgeSection {
             if name == "default" {
                 table.default = thresholds;
             } else {
-                let kind = named(name, Kind::ALL, |kind| kind.as_str()).map_err(|why| (key, why))?;
+                let kind = one_of(name, Kind::ALL).map_err(|why| (key, why))?;
                 table.by_kind.insert(kind, thresholds);
             }
         }

@@ -29,7 +29,7 @@ mod values;
 
 use std::collections::BTreeMap;
 
-use crate::model::{Method, Posture};
+use crate::model::{Method, Posture, named_enum};
 
 pub use conditions::{CONDITION_FAMILY, CONDITION_SCHEMA, Condition, Conditions, Facts, SessionSeen, Time};
 pub use custom_rules::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLine, OwnRules};
@@ -126,15 +126,16 @@ pub struct DestinationRules {
     pub deny: NamePatterns,
 }
 
-/// The treatment of a call of a tool that the agent does not declare, although it declares some.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Undeclared {
-    /// Nothing.
-    Ignore,
-    /// A finding for the judge.
-    Evidence,
-    /// A finding that denies.
-    Deny,
+named_enum! {
+    /// The treatment of a call of a tool that the agent does not declare, although it declares some.
+    Undeclared {
+        /// Nothing.
+        Ignore = "ignore",
+        /// A finding for the judge.
+        Evidence = "evidence",
+        /// A finding that denies.
+        Deny = "deny",
+    }
 }
 
 /// The posture per method.

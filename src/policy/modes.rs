@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::NamePatterns;
-use super::values::{all_named, named};
-use crate::model::{Caller, Enforcement, Method, Step};
+use crate::model::{Caller, Enforcement, Method, Step, all_of, one_of};
 
 /// One entry as it is written.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -37,12 +36,12 @@ struct ModeEntry {
 
 impl ModeLine {
     fn build(&self) -> Result<ModeEntry, (&'static str, String)> {
-        let enforcement = named(&self.mode, Enforcement::ALL, Enforcement::as_str).map_err(|why| ("mode", why))?;
+        let enforcement = one_of(&self.mode, Enforcement::ALL).map_err(|why| ("mode", why))?;
         let entry = ModeEntry {
             enforcement,
             agents: NamePatterns::new(&self.agents).map_err(|why| ("agents", why))?,
             callers: NamePatterns::new(&self.callers).map_err(|why| ("callers", why))?,
-            methods: all_named(&self.methods, Method::ALL, |m| m.as_str()).map_err(|why| ("methods", why))?,
+            methods: all_of(&self.methods, Method::ALL).map_err(|why| ("methods", why))?,
             rules: NamePatterns::new(&self.rules).map_err(|why| ("rules", why))?,
         };
         let patterns = [&entry.agents, &entry.callers, &entry.rules];

@@ -32,6 +32,7 @@ use crate::app::{self, AppError};
 use crate::audit::InForce;
 use crate::config::{self, Config, ConfigError, PolicyChoice};
 use crate::gateway::{self, GatewayError};
+use crate::model::named_enum;
 use crate::pipeline::{Guardian, Organisations};
 use crate::server::{Control, Prepared, ServerError};
 use crate::telemetry::names;
@@ -80,25 +81,15 @@ struct State {
     files_in_force: Fingerprint,
 }
 
-/// The outcome of a reload.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// Something else is in force now.
-    Changed,
-    /// All is as it was.
-    Unchanged,
-    /// The configuration cannot be used: the version of before stays.
-    Broken,
-}
-
-impl Outcome {
-    /// Returns the name in metrics.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Outcome::Changed => "changed",
-            Outcome::Unchanged => "unchanged",
-            Outcome::Broken => "broken",
-        }
+named_enum! {
+    /// The outcome of a reload.
+    Outcome {
+        /// Something else is in force now.
+        Changed = "changed",
+        /// All is as it was.
+        Unchanged = "unchanged",
+        /// The configuration cannot be used: the version of before stays.
+        Broken = "broken",
     }
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use crate::eval::{Case, EvalError, Needs};
 use crate::judge::{self, Judge};
-use crate::model::Decision;
+use crate::model::{Decision, named_enum};
 use crate::pipeline::{Guardian, JudgeCheck, Trust};
 use crate::telemetry::names;
 use crate::wire;
@@ -36,13 +36,14 @@ pub struct Settings {
     pub timeout: Duration,
 }
 
-/// The consequence of too many wrong answers of a judge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnAlarm {
-    /// An error in the log, and what metrics and `/readyz` say.
-    Log,
-    /// Besides, what the judge lets through counts as no answer, and the posture applies.
-    Deny,
+named_enum! {
+    /// The consequence of too many wrong answers of a judge.
+    OnAlarm {
+        /// An error in the log, and what metrics and `/readyz` say.
+        Log = "log",
+        /// Besides, what the judge lets through counts as no answer, and the posture applies.
+        Deny = "deny",
+    }
 }
 
 /// The kind of an answer.

@@ -52,6 +52,7 @@ pub use tls::TlsSettings;
 use tls::Tls;
 
 use crate::access::{Keyring, LiveKeyring};
+use crate::model::named_enum;
 use crate::pipeline::Guardian;
 use crate::work::{Memory, Places, Reserve};
 use crate::{telemetry, wire};
@@ -65,15 +66,16 @@ pub enum PlainHttp {
     Everywhere,
 }
 
-/// The treatment of a step that names another organisation than its credential.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OtherOrganisation {
-    /// It is refused (403), if that organisation is served here.
-    Refuse,
-    /// It is denied, by a verdict with a record, if that organisation is served here.
-    Deny,
-    /// It is a step of its credential's organisation, whichever it names.
-    Ignore,
+named_enum! {
+    /// The treatment of a step that names another organisation than its credential.
+    OtherOrganisation {
+        /// It is refused (403), if that organisation is served here.
+        Refuse = "refuse",
+        /// It is denied, by a verdict with a record, if that organisation is served here.
+        Deny = "deny",
+        /// It is a step of its credential's organisation, whichever it names.
+        Ignore = "ignore",
+    }
 }
 
 /// The settings of the server.

@@ -161,6 +161,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "policy",
             "prefilter",
             "prompt",
+            "model",
             "llm",
             "judge",
             "audit",

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 
-use super::constraints::names;
 use crate::config::Constraint::{self, Also, Needs, OneOf, Open, Schema, Words};
 use crate::eval::{KEYS, Weight};
 use crate::model::Decision;
@@ -10,7 +9,7 @@ use crate::policy::PROFILE_NAMES;
 
 /// Returns the rules about a labelled step.
 pub(super) fn step() -> Vec<(String, Constraint)> {
-    let decisions = || OneOf(names(Decision::ALL, Decision::as_str));
+    let decisions = || Constraint::one_of(Decision::ALL);
     let notes = KEYS.iter().map(|(path, keys)| (*path, Also(keys)));
     let held = [
         ("", Needs(&["id", "request", "expected"])),

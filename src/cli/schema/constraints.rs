@@ -5,11 +5,6 @@ use serde_json::{Map, Value, json};
 
 use crate::config::Constraint;
 
-/// Returns the names of an enum's values, for [`Constraint::OneOf`] and [`Constraint::Keys`].
-pub(super) fn names<T: Copy>(all: &[T], as_str: fn(T) -> &'static str) -> Vec<&'static str> {
-    all.iter().map(|value| as_str(*value)).collect()
-}
-
 impl Constraint {
     /// Puts it into a schema. `path` names keys from the outermost one on, lists are looked through, and `*` is any name that a
     /// map has.

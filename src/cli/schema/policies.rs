@@ -2,13 +2,12 @@
 
 use serde_json::{Value, json};
 
-use super::constraints::names;
 use crate::config::Constraint::{self, Between, Keys, Needs, OneOf, Schema, Share, Words};
 use crate::model::{
-    Authorization, Confidence, Decision, Enforcement, Kind, Method, Origin, ReasonCode, Risk, Severity, ToolClass,
-    Treatment,
+    Authorization, Confidence, Decision, Enforcement, Kind, Method, Origin, Posture, ReasonCode, Risk, Severity,
+    ToolClass, Treatment, names,
 };
-use crate::policy::PROFILE_NAMES;
+use crate::policy::{LongTexts, PROFILE_NAMES, SessionIncomplete, Suspected, Undeclared};
 
 /// Returns the rules about each key, by its path.
 pub(super) fn said() -> Vec<(String, Constraint)> {
@@ -22,15 +21,15 @@ pub(super) fn said() -> Vec<(String, Constraint)> {
 }
 
 fn severities() -> Constraint {
-    OneOf(names(Severity::ALL, Severity::as_str))
+    Constraint::one_of(Severity::ALL)
 }
 
 fn confidences() -> Constraint {
-    OneOf(names(Confidence::ALL, Confidence::as_str))
+    Constraint::one_of(Confidence::ALL)
 }
 
 fn origins() -> Constraint {
-    OneOf(names(Origin::ALL, Origin::as_str))
+    Constraint::one_of(Origin::ALL)
 }
 
 /// Returns the schema of a reason code, a published one or one of the organisation's own.
@@ -41,12 +40,12 @@ fn reason() -> Value {
 
 /// Returns the rules about treatments of findings, and about steps that need no judge.
 fn findings() -> Vec<(&'static str, Constraint)> {
-    let kinds = || OneOf(names(Kind::ALL, Kind::as_str));
-    let methods = || OneOf(names(Method::ALL, Method::as_str));
+    let kinds = || Constraint::one_of(Kind::ALL);
+    let methods = || Constraint::one_of(Method::ALL);
     vec![
         ("extends", OneOf([PROFILE_NAMES, &["nothing"]].concat())),
         ("examples", Needs(&["step", "decision", "why"])),
-        ("examples.decision", OneOf(names(Decision::ALL, Decision::as_str))),
+        ("examples.decision", Constraint::one_of(Decision::ALL)),
         (
             "examples.reason_codes",
             Schema(json!({"type": "array", "items": reason()})),
@@ -61,12 +60,12 @@ fn findings() -> Vec<(&'static str, Constraint)> {
         ("treatments.methods", methods()),
         ("treatments.min_severity", severities()),
         ("treatments.min_confidence", confidences()),
-        ("treatments.treatment", OneOf(names(Treatment::ALL, Treatment::as_str))),
+        ("treatments.treatment", Constraint::one_of(Treatment::ALL)),
         ("harmless", Needs(&["name"])),
         ("harmless.kinds", kinds()),
         ("harmless.methods", methods()),
         ("modes", Needs(&["mode"])),
-        ("modes.mode", OneOf(names(Enforcement::ALL, Enforcement::as_str))),
+        ("modes.mode", Constraint::one_of(Enforcement::ALL)),
         ("modes.methods", methods()),
     ]
 }
@@ -98,13 +97,10 @@ fn tables() -> Vec<(&'static str, Constraint)> {
     let rest = json!({"anyOf": [{"type": "string"}, {"type": "object"}]});
     let own_code = json!({"anyOf": [{"type": "string"}, {"type": "object", "additionalProperties": rest}]});
     vec![
-        ("tools.undeclared", OneOf(vec!["ignore", "evidence", "deny"])),
-        (
-            "tools.classes",
-            Keys(and(names(ToolClass::ALL, ToolClass::as_str), "none")),
-        ),
-        ("posture.*", OneOf(vec!["deny", "allow", "error"])),
-        ("posture", Keys(and(names(Method::ALL, Method::as_str), "default"))),
+        ("tools.undeclared", Constraint::one_of(Undeclared::ALL)),
+        ("tools.classes", Keys(and(names(ToolClass::ALL), "none"))),
+        ("posture.*", Constraint::one_of(Posture::ALL)),
+        ("posture", Keys(and(names(Method::ALL), "default"))),
         ("mask.style", OneOf(vec!["stars", "placeholder", "last_four", "hash"])),
         (
             "reason_codes",
@@ -136,7 +132,7 @@ fn layers() -> Vec<(&'static str, Constraint)> {
 }
 
 fn judging() -> Vec<(&'static str, Constraint)> {
-    let decisions = || OneOf(names(Decision::ALL, Decision::as_str));
+    let decisions = || Constraint::one_of(Decision::ALL);
     vec![
         ("everyday.allow_below", Between(0, 1)),
         ("local_judge.deny_at", Share),
@@ -144,18 +140,18 @@ fn judging() -> Vec<(&'static str, Constraint)> {
         ("local_judge.thresholds.*.deny_above", Between(0, 1)),
         (
             "local_judge.thresholds",
-            Keys([names(Kind::ALL, Kind::as_str), vec!["default"]].concat()),
+            Keys([names(Kind::ALL), vec!["default"]].concat()),
         ),
         ("judge.min_confidence", Between(0, 1)),
         ("judge.min_confidence_acting", Between(0, 1)),
-        ("judge.suspected", OneOf(vec!["ask", "deny"])),
-        ("judge.session_incomplete", OneOf(vec!["note", "ask", "deny"])),
-        ("judge.long_texts", OneOf(vec!["chosen", "chunks"])),
+        ("judge.suspected", Constraint::one_of(Suspected::ALL)),
+        ("judge.session_incomplete", Constraint::one_of(SessionIncomplete::ALL)),
+        ("judge.long_texts", Constraint::one_of(LongTexts::ALL)),
         ("judge.table.*.*", decisions()),
-        ("judge.table.*", Keys(names(Authorization::ALL, Authorization::as_str))),
-        ("judge.table", Keys(names(Risk::ALL, Risk::as_str))),
+        ("judge.table.*", Keys(names(Authorization::ALL))),
+        ("judge.table", Keys(names(Risk::ALL))),
         ("judge.first.min_confidence", Between(0, 1)),
-        ("judge.first.escalate_risk", OneOf(names(Risk::ALL, Risk::as_str))),
+        ("judge.first.escalate_risk", Constraint::one_of(Risk::ALL)),
         ("judge.first.escalate", decisions()),
     ]
 }

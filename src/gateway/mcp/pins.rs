@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use unicode_security::confusable_detection::skeleton;
 
+use crate::model::named_enum;
+
 /// The reason why the file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
@@ -53,30 +55,21 @@ pub struct Definition {
     pub text: Value,
 }
 
-/// The status of a tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PinStatus {
-    /// It is not approved.
-    Seen,
-    /// It is as it was approved.
-    Approved,
-    /// It changed since it was approved: it is hidden.
-    Changed,
-    /// It has the name of an approved tool of another server: it is hidden.
-    Shadows,
+named_enum! {
+    /// The status of a tool.
+    PinStatus {
+        /// It is not approved.
+        Seen = "seen",
+        /// It is as it was approved.
+        Approved = "approved",
+        /// It changed since it was approved: it is hidden.
+        Changed = "changed: hidden",
+        /// It has the name of an approved tool of another server: it is hidden.
+        Shadows = "shadows another: hidden",
+    }
 }
 
 impl PinStatus {
-    /// Returns the name in tables.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            PinStatus::Seen => "seen",
-            PinStatus::Approved => "approved",
-            PinStatus::Changed => "changed: hidden",
-            PinStatus::Shadows => "shadows another: hidden",
-        }
-    }
-
     /// Returns the reason why an agent does not get to see a tool.
     pub(super) const fn hides(self) -> Option<&'static str> {
         match self {

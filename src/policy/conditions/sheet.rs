@@ -6,10 +6,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::reads::Reads;
 use super::{CONDITION_FAMILY, Condition, WORLD, scan};
-use crate::model::{Confidence, Origin, ReasonCode, Rule, RuleObject, Severity, ToolClass, Treatment};
+use crate::model::{Confidence, Origin, ReasonCode, Rule, RuleObject, Severity, ToolClass, Treatment, one_of, quoted};
 use crate::policy::PolicyError;
 use crate::policy::suggest::did_you_mean;
-use crate::policy::values::{line, list, named};
+use crate::policy::values::line;
 
 /// The longest `@id`.
 const MAX_ID: usize = 64;
@@ -187,7 +187,7 @@ fn known(set: &str, name: &str) -> Result<(), String> {
         return Ok(());
     }
     let suggested = did_you_mean(name, names.iter().copied());
-    let names = list(names.into_iter());
+    let names = quoted(&names);
     Err(format!(
         "`{set}`: expected one of {names}, found `{}`{suggested}",
         name.escape_debug()
@@ -225,7 +225,7 @@ fn rule(policy: &Policy) -> Result<Rule, String> {
         .annotation("reason")
         .unwrap_or(ReasonCode::PolicyViolation.as_str());
     let treatment = policy.annotation("treatment").unwrap_or(Treatment::Deny.as_str());
-    let suggests = named(treatment, TREATMENTS, |t| t.as_str()).map_err(|why| format!("`@treatment`: {why}"))?;
+    let suggests = one_of(treatment, TREATMENTS).map_err(|why| format!("`@treatment`: {why}"))?;
     let (severity, confidence) = match suggests {
         // What is no more than evidence does not deny by its weight alone.
         Treatment::Evidence => (Severity::Medium, Confidence::Medium),

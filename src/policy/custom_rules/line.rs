@@ -4,9 +4,9 @@ use regex::{Regex, RegexBuilder};
 use serde::{Deserialize, Serialize};
 
 use super::{Letters, OWN_FAMILY, OwnRule};
-use crate::model::{Confidence, Origin, ReasonCode, Rule, RuleObject, Severity, Treatment};
+use crate::model::{Confidence, Origin, ReasonCode, Rule, RuleObject, Severity, Treatment, all_of, one_of};
 use crate::policy::OwnCode;
-use crate::policy::values::{all_named, line, named};
+use crate::policy::values::line;
 
 /// The longest id.
 const MAX_ID: usize = 64;
@@ -81,18 +81,12 @@ impl OwnRuleLine {
             id: format!("{OWN_FAMILY}.{}", self.id),
             title: title.trim_end_matches('.').to_owned() + ".",
             reason: self.reason(codes).map_err(|why| ("reason", why))?,
-            severity: named(self.severity.as_deref().unwrap_or("medium"), Severity::ALL, |s| {
-                s.as_str()
-            })
-            .map_err(|why| ("severity", why))?,
-            confidence: named(self.confidence.as_deref().unwrap_or("medium"), Confidence::ALL, |c| {
-                c.as_str()
-            })
-            .map_err(|why| ("confidence", why))?,
-            suggests: named(self.treatment.as_deref().unwrap_or("evidence"), SUGGESTED, |t| {
-                t.as_str()
-            })
-            .map_err(|why| ("treatment", why))?,
+            severity: one_of(self.severity.as_deref().unwrap_or("medium"), Severity::ALL)
+                .map_err(|why| ("severity", why))?,
+            confidence: one_of(self.confidence.as_deref().unwrap_or("medium"), Confidence::ALL)
+                .map_err(|why| ("confidence", why))?,
+            suggests: one_of(self.treatment.as_deref().unwrap_or("evidence"), SUGGESTED)
+                .map_err(|why| ("treatment", why))?,
             fires_on: self.examples.clone(),
             silent_on: self.counter_examples.clone(),
             // What an organisation forbids, its users cannot allow.
@@ -101,7 +95,7 @@ impl OwnRuleLine {
         };
         let own = OwnRule {
             rule,
-            origins: all_named(&self.origins, Origin::ALL, |o| o.as_str()).map_err(|why| ("origins", why))?,
+            origins: all_of(&self.origins, Origin::ALL).map_err(|why| ("origins", why))?,
             letters,
             words: self.words().map_err(|why| ("words", why))?,
             pattern: self.pattern(letters).map_err(|why| ("pattern", why))?,

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Confidence, Kind, Method, Origin, ReasonCode, Severity, Treatment};
-use crate::policy::values::{all_named, named, one_of};
+use crate::model::{Confidence, Kind, Method, Origin, ReasonCode, Severity, Treatment, all_of, one_of};
 use crate::policy::{
     DestinationRules, HarmlessEntry, MaskStyle, NamePatterns, RecordRules, ToolClassRules, ToolRules, TreatmentEntry,
     Undeclared,
@@ -102,17 +101,11 @@ impl ToolLines {
         Ok(ToolRules {
             allow: allow.transpose().map_err(at("allow"))?,
             deny: NamePatterns::new(self.deny.as_deref().unwrap_or_default()).map_err(at("deny"))?,
-            undeclared: one_of(undeclared, UNDECLARED).map_err(at("undeclared"))?,
+            undeclared: one_of(undeclared, Undeclared::ALL).map_err(at("undeclared"))?,
             classes: ToolClassRules::new(&self.classes).map_err(|(key, why)| (format!("classes.{key}"), why))?,
         })
     }
 }
-
-const UNDECLARED: &[(&str, Undeclared)] = &[
-    ("ignore", Undeclared::Ignore),
-    ("evidence", Undeclared::Evidence),
-    ("deny", Undeclared::Deny),
-];
 
 /// `[destinations]`.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
@@ -214,19 +207,19 @@ impl TreatmentLine {
                 .map(|name| reason(name))
                 .collect::<Result<_, _>>()
                 .map_err(|w| ("reasons", w))?,
-            origins: all_named(&self.origins, Origin::ALL, |o| o.as_str()).map_err(|why| ("origins", why))?,
-            kinds: all_named(&self.kinds, Kind::ALL, |k| k.as_str()).map_err(|why| ("kinds", why))?,
-            methods: all_named(&self.methods, Method::ALL, |m| m.as_str()).map_err(|why| ("methods", why))?,
+            origins: all_of(&self.origins, Origin::ALL).map_err(|why| ("origins", why))?,
+            kinds: all_of(&self.kinds, Kind::ALL).map_err(|why| ("kinds", why))?,
+            methods: all_of(&self.methods, Method::ALL).map_err(|why| ("methods", why))?,
             leaving: self.leaving,
             min_severity: match &self.min_severity {
-                Some(name) => named(name, Severity::ALL, |s| s.as_str()).map_err(|why| ("min_severity", why))?,
+                Some(name) => one_of(name, Severity::ALL).map_err(|why| ("min_severity", why))?,
                 None => Severity::Info,
             },
             min_confidence: match &self.min_confidence {
-                Some(name) => named(name, Confidence::ALL, |c| c.as_str()).map_err(|why| ("min_confidence", why))?,
+                Some(name) => one_of(name, Confidence::ALL).map_err(|why| ("min_confidence", why))?,
                 None => Confidence::Low,
             },
-            treatment: named(&self.treatment, Treatment::ALL, |t| t.as_str()).map_err(|why| ("treatment", why))?,
+            treatment: one_of(&self.treatment, Treatment::ALL).map_err(|why| ("treatment", why))?,
         })
     }
 }
@@ -243,8 +236,8 @@ impl HarmlessLine {
         };
         let entry = HarmlessEntry {
             name: self.name.clone(),
-            methods: all_named(&self.methods, Method::ALL, |m| m.as_str()).map_err(|why| ("methods", why))?,
-            kinds: all_named(&self.kinds, Kind::ALL, |k| k.as_str()).map_err(|why| ("kinds", why))?,
+            methods: all_of(&self.methods, Method::ALL).map_err(|why| ("methods", why))?,
+            kinds: all_of(&self.kinds, Kind::ALL).map_err(|why| ("kinds", why))?,
             tools: NamePatterns::new(&self.tools).map_err(|why| ("tools", why))?,
             agents: NamePatterns::new(&self.agents).map_err(|why| ("agents", why))?,
             users: NamePatterns::new(&self.users).map_err(|why| ("users", why))?,

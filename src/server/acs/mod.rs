@@ -29,7 +29,7 @@ use tokio::time::Instant;
 use super::receive::{Permits, Presented, Received, receive_for};
 use super::steps::{Refused, admitted, decide, json, read_in_slot};
 use super::{Refusal, Shared};
-use crate::model::{Caller, RequestId, Step};
+use crate::model::{Caller, RequestId, Step, named_enum};
 use crate::pipeline::Recorded;
 use crate::telemetry::names;
 use crate::wire::acs::{self, Named, response};
@@ -40,13 +40,14 @@ pub use keys::AcsKey;
 use keys::{SessionKey, sealed, verify};
 use sessions::{Proof, Session, Sessions, hex, not_negotiated};
 
-/// The behaviour without a decision that a handshake tells the client: it lets the step happen, or not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OnDecisionFailure {
-    /// The step does not happen.
-    Deny,
-    /// The step happens.
-    Proceed,
+named_enum! {
+    /// The behaviour without a decision that a handshake tells the client: it lets the step happen, or not.
+    OnDecisionFailure {
+        /// The step does not happen.
+        Deny = "deny",
+        /// The step happens.
+        Proceed = "proceed",
+    }
 }
 
 /// The settings for envelopes.

@@ -39,7 +39,7 @@ use std::sync::{Arc, LazyLock};
 
 use self::maker::Maker;
 use self::span_map::SpanMap;
-use crate::model::{Content, Form, View};
+use crate::model::{Content, Form, View, named_enum};
 use crate::text::bytes::ByteClasses;
 use crate::text::expression::ExpressionError;
 use crate::text::keywords::{KeywordHits, Keywords, Word};
@@ -111,46 +111,29 @@ impl Text<'_> {
     }
 }
 
-/// A layer that was taken off a text to get at another one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layer {
-    /// Invisible tag characters.
-    Tags,
-    /// Variation selectors.
-    Selectors,
-    /// A right-to-left override.
-    Override,
-    /// Invisible characters that stood for spaces.
-    Fillers,
-    /// Strings of terminal codes.
-    Terminal,
-    /// JSON inside a string.
-    Json,
-    /// Escapes: percent, entities, back-slashes.
-    Escapes,
-    /// Base64, hexadecimal, lists of character codes.
-    Block,
-    /// Letters shifted by half the alphabet.
-    Caesar,
-    /// Tags and comments inside words.
-    Markup,
-}
-
-impl Layer {
-    /// Its name in explanations.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Layer::Tags => "tags",
-            Layer::Selectors => "selectors",
-            Layer::Override => "override",
-            Layer::Fillers => "fillers",
-            Layer::Terminal => "terminal",
-            Layer::Json => "json",
-            Layer::Escapes => "escapes",
-            Layer::Block => "block",
-            Layer::Caesar => "caesar",
-            Layer::Markup => "markup",
-        }
+named_enum! {
+    /// A layer that was taken off a text to get at another one.
+    Layer {
+        /// Invisible tag characters.
+        Tags = "tags",
+        /// Variation selectors.
+        Selectors = "selectors",
+        /// A right-to-left override.
+        Override = "override",
+        /// Invisible characters that stood for spaces.
+        Fillers = "fillers",
+        /// Strings of terminal codes.
+        Terminal = "terminal",
+        /// JSON inside a string.
+        Json = "json",
+        /// Escapes: percent, entities, back-slashes.
+        Escapes = "escapes",
+        /// Base64, hexadecimal, lists of character codes.
+        Block = "block",
+        /// Letters shifted by half the alphabet.
+        Caesar = "caesar",
+        /// Tags and comments inside words.
+        Markup = "markup",
     }
 }
 

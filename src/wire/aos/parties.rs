@@ -4,6 +4,7 @@
 //! `identity`. So the observed party is the one with more details; if both have as many, the one whose role is that of the setting; if no role says
 //! so, the one at the end where such an agent would stand.
 
+use crate::model::named_enum;
 use crate::wire::draft::Checked;
 use crate::wire::json::{Kind, NodeId};
 use crate::wire::jsonrpc::RpcError;
@@ -11,32 +12,19 @@ use crate::wire::zone::Anchors;
 
 use super::shape::remote_party_zone;
 
-/// The side of A2A that an agent is on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Side {
-    /// It asks: its requests go out, answers come in.
-    #[default]
-    Client,
-    /// It serves: requests come in, its answers go out.
-    Server,
+named_enum! {
+    /// The side of A2A that an agent is on.
+    #[derive(Default)]
+    Side {
+        /// It asks: its requests go out, answers come in.
+        #[default]
+        Client = "client",
+        /// It serves: requests come in, its answers go out.
+        Server = "server",
+    }
 }
 
 impl Side {
-    /// Returns the name in settings and in the roles of a context.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Side::Client => "client",
-            Side::Server => "server",
-        }
-    }
-
-    /// Returns the side of this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        [Side::Client, Side::Server]
-            .into_iter()
-            .find(|side| side.as_str() == name)
-    }
-
     const fn other(self) -> Self {
         match self {
             Side::Client => Side::Server,
