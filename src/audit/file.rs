@@ -3,32 +3,30 @@
 use std::fs::File;
 use std::path::Path;
 
+use crate::files;
+
 /// Opens a file for appending; a new one can be read by its user alone.
 ///
 /// # Errors
 ///
 /// Also where it is a pipe: to open it waits for a reader, and a reader that stops would stop the guardian.
 pub(super) fn appending(path: &Path) -> std::io::Result<File> {
-    opened(path, std::fs::OpenOptions::new())
+    opened(path, files::private())
 }
 
 /// Opens the same, to be read as well.
 pub(super) fn readable(path: &Path) -> std::io::Result<File> {
-    let mut options = std::fs::OpenOptions::new();
+    let mut options = files::private();
     options.read(true);
     opened(path, options)
 }
 
 fn opened(path: &Path, mut options: std::fs::OpenOptions) -> std::io::Result<File> {
     #[cfg(unix)]
-    {
-        use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
-        if std::fs::metadata(path).is_ok_and(|file| file.file_type().is_fifo()) {
-            return Err(std::io::Error::other(
-                "expected a file, found a named pipe; write to a file, or to `stderr` and pipe that",
-            ));
-        }
-        options.mode(0o600);
+    if std::fs::metadata(path).is_ok_and(|file| std::os::unix::fs::FileTypeExt::is_fifo(&file.file_type())) {
+        return Err(std::io::Error::other(
+            "expected a file, found a named pipe; write to a file, or to `stderr` and pipe that",
+        ));
     }
     options.create(true).append(true).open(path)
 }

@@ -9,6 +9,7 @@ use super::change::InForce;
 use super::file::appending;
 use super::postgres::PostgresStore;
 use super::{Address, Settings};
+use crate::files;
 
 /// Texts of one sort that are kept; the oldest leave.
 const MAX: usize = 1_000;
@@ -177,14 +178,7 @@ fn write_once(folder: &Path, version: &str, ending: &str, text: &str) -> std::io
     if path.exists() {
         return Ok(());
     }
-    // Renamed when whole: no reader sees half a text.
-    let part = folder.join(format!(".{version}.{ending}.part"));
-    let mut options = std::fs::OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.create(true).write(true).truncate(true).open(&part)?;
-    file.write_all(text.as_bytes())?;
-    std::fs::rename(&part, &path)
+    files::replace(&path, text.as_bytes())
 }
 
 fn remove_oldest(folder: &Path, sort: Sort) -> std::io::Result<()> {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::file::readable;
 use super::kept::MAX_LINE;
+use crate::files;
 use crate::telemetry::names;
 
 /// Bytes that are read at a time, where no line is longer.
@@ -39,7 +40,7 @@ impl Spool {
         if !file.metadata()?.is_file() {
             return Err(Error::other("expected a plain file"));
         }
-        synchronise_folder(&settings.file)?;
+        files::synchronise_folder(&settings.file)?;
         let mut spool = Self {
             path: settings.file.clone(),
             end: file.metadata()?.len(),
@@ -146,7 +147,7 @@ impl Spool {
         let waiting = std::io::copy(&mut (&self.file).take(self.end - self.read), &mut file)?;
         file.sync_all()?;
         std::fs::rename(&fresh, &self.path)?;
-        synchronise_folder(&self.path)?;
+        files::synchronise_folder(&self.path)?;
         self.file = file;
         (self.read, self.end) = (0, waiting);
         Ok(())
@@ -165,15 +166,6 @@ fn locked_file(path: &Path) -> std::io::Result<File> {
         TryLockError::Error(error) => error,
     })?;
     Ok(file)
-}
-
-/// Writes the folder of a file to disk: a file that was just made is there after a power failure once its folder was written.
-fn synchronise_folder(path: &Path) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match cfg!(unix) {
-        true => File::open(folder.unwrap_or(Path::new(".")))?.sync_all(),
-        false => Ok(()),
-    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::output::say;
 use super::{ConfigArgument, Ended, settings_file};
 use crate::app;
 use crate::config::{self, ApiKey, ConfigFile, Keys};
+use crate::files;
 
 /// Make, list or revoke API keys. A running server heeds a change at once.
 #[derive(Debug, Subcommand)]
@@ -156,7 +157,7 @@ fn write(file: &Path, document: &DocumentMut) -> anyhow::Result<()> {
         .context("nothing is written: the configuration could not be used any more")?;
     // A link to a file elsewhere stays one.
     let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
-    settings_file::replace(&target, &text).with_context(|| format!("{name}: cannot be written"))
+    files::replace(&target, text.as_bytes()).with_context(|| format!("{name}: cannot be written"))
 }
 
 /// Checks that a running server takes up what was written: it heeds no edit while another of its files is broken.

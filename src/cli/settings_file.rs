@@ -1,6 +1,6 @@
 //! Settings files of other programs: read whole, shown as a difference, replaced at once.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use similar::TextDiff;
 
 use super::{alone, output::say};
+use crate::files;
 
 /// Larger settings are none.
 const MAX_SIZE: u64 = 16 * 1024 * 1024;
@@ -45,7 +46,7 @@ pub(super) fn keep_note<T: Serialize>(note: &T, kept: &Path) -> anyhow::Result<(
     let told = || format!("{}: cannot be written", kept.display());
     let folder = kept.parent().context("the note is in no folder")?;
     std::fs::create_dir_all(folder).with_context(told)?;
-    replace(kept, &serde_json::to_string(note)?).with_context(told)
+    files::replace(kept, serde_json::to_string(note)?.as_bytes()).with_context(told)
 }
 
 fn read_up_to(file: &Path, bytes: u64) -> anyhow::Result<Option<String>> {
@@ -91,7 +92,7 @@ pub(super) fn change(file: &Path, before: Option<&str>, after: Option<&str>, dry
     let marked = read_up_to(&target, MAX_SIZE)?.is_some_and(|text| text.starts_with(BYTE_ORDER_MARK));
     let mark = marked.then_some(BYTE_ORDER_MARK);
     let after: String = mark.into_iter().chain(after.chars()).collect();
-    replace(&target, &after).with_context(|| format!("{}: cannot be written", target.display()))?;
+    files::replace(&target, after.as_bytes()).with_context(|| format!("{}: cannot be written", target.display()))?;
     say!("wrote {}", file.display());
     Ok(())
 }
@@ -131,26 +132,6 @@ fn masked(text: &str) -> anyhow::Result<String> {
         inside.replace_all(&line, "$1***").into_owned()
     });
     Ok(lines.collect())
-}
-
-/// Replaces a file: a reader sees the old one or the new one, never a half of it; permissions stay, and a new file is its user's alone.
-pub(super) fn replace(target: &Path, text: &str) -> std::io::Result<()> {
-    let mut name = target.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".guardian-{}", std::process::id()));
-    let beside = target.with_file_name(name);
-    let mut options = std::fs::OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut written = options.create(true).write(true).truncate(true).open(&beside)?;
-    written.write_all(text.as_bytes())?;
-    written.sync_all()?;
-    if let Ok(metadata) = std::fs::metadata(target) {
-        std::fs::set_permissions(&beside, metadata.permissions())?;
-    }
-    std::fs::rename(&beside, target).inspect_err(|_| {
-        // The half-written file is of no use.
-        let _ = std::fs::remove_file(&beside);
-    })
 }
 
 #[cfg(test)]

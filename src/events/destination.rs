@@ -16,6 +16,7 @@ use serde_json::Value;
 
 use super::ocsf::Event;
 use super::{MAX_BATCH, Settings};
+use crate::files;
 
 /// The time for which the stream knows an id: a repetition within it is stored once.
 const REPETITIONS: Duration = Duration::from_secs(600);
@@ -98,10 +99,7 @@ impl Destination {
 }
 
 fn append(path: &Path, lines: &str) -> std::io::Result<()> {
-    let mut options = std::fs::OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.create(true).append(true).open(path)?;
+    let mut file = files::private().create(true).append(true).open(path)?;
     file.write_all(lines.as_bytes())?;
     file.sync_data()
 }

@@ -11,10 +11,11 @@ use super::figures::Figures;
 use super::floor::Floor;
 use super::learn::{Outcome, Terms, learn};
 use super::learned::{Learned, version_of};
-use super::state::{Standing, State, model_file, put_in_place};
+use super::state::{Standing, State, model_file};
 use super::store::{Day, Store, StoreError};
 use super::trial::{self, Trial};
 use super::{Count, Learning, Live, Message, Settings, Shared, Verdicted, today};
+use crate::files;
 use crate::local::Model;
 use crate::model::OrganisationId;
 use crate::telemetry::names;
@@ -447,10 +448,10 @@ pub fn learn_now(
     match &outcome {
         Outcome::Learned(bytes, figures) => {
             let version = version_of(bytes);
-            put_in_place(&model_file(&folder, &version), bytes)?;
+            files::replace(&model_file(&folder, &version), bytes)?;
             if let Ok(learned) = Learned::parse(bytes, organisation.as_str(), base) {
                 let told = card(&learned.header, &version);
-                put_in_place(&folder.join(format!("{version}.md")), told.as_bytes())?;
+                files::replace(&folder.join(format!("{version}.md")), told.as_bytes())?;
             }
             State::change(&folder, |state| {
                 let is_live = state.live.as_ref().is_some_and(|live| live.version == version);

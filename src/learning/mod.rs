@@ -31,7 +31,7 @@ mod store;
 mod trial;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -44,7 +44,7 @@ pub use floor::{Floor, FloorStep};
 pub use learn::{Kept, MIN_SESSIONS_OF_SHAPE, Outcome, Terms, learn};
 pub use learned::{Header, Learned, NoLearnedModel, version_of};
 pub use sequential::{ALARM, Alarm, Evidence};
-pub use state::{Event, Standing, State, model_file, put_in_place};
+pub use state::{Event, Standing, State, model_file};
 pub use store::{Added, Day, ShapeLine, Store, StoreError};
 pub use trial::{Trial, live as try_live, shadow as try_shadow};
 
@@ -257,22 +257,6 @@ impl Learning {
             let _ = wait.recv_timeout(Duration::from_secs(3));
         }
     }
-}
-
-/// Sets options of a file that its user alone can read.
-fn private(options: &mut std::fs::OpenOptions) -> &mut std::fs::OpenOptions {
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
-    options
-}
-
-/// Makes a folder that its user alone can enter.
-fn make_folder(folder: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 /// Returns the days since 1970.

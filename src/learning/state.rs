@@ -3,14 +3,13 @@
 //! INVARIANT: a model counts only once this file names it. It is written beside its place, synchronised and renamed, so that a process
 //! that is killed leaves the old state or the new one.
 
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use super::figures::Figures;
 use super::sequential::Evidence;
+use crate::files;
 
 const FORMAT: u32 = 1;
 /// Events that are kept; the oldest go.
@@ -122,17 +121,20 @@ impl State {
     ///
     /// When it cannot be read or written.
     pub fn change(folder: &Path, change: impl FnOnce(&mut Self)) -> std::io::Result<Self> {
-        super::make_folder(folder)?;
-        let mut options = File::options();
-        options.create(true).truncate(false).write(true);
-        let lock = super::private(&mut options).open(folder.join("state.lock"))?;
+        files::make_private_folder(folder)?;
+        let mut options = files::private();
+        let lock = options
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(folder.join("state.lock"))?;
         lock.lock()?;
         let mut state = Self::read(folder)?;
         state.format = FORMAT;
         change(&mut state);
         let mut text = serde_json::to_vec_pretty(&state)?;
         text.push(b'\n');
-        put_in_place(&folder.join("state.json"), &text)?;
+        files::replace(&folder.join("state.json"), &text)?;
         Ok(state)
     }
 }
@@ -140,27 +142,6 @@ impl State {
 /// Returns the place of a model's file.
 pub fn model_file(folder: &Path, version: &str) -> PathBuf {
     folder.join(format!("{version}.model"))
-}
-
-/// Writes a file as a whole: beside its place, synchronised, renamed.
-///
-/// # Errors
-///
-/// When that cannot be done; the old file stays.
-pub fn put_in_place(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
-    let mut options = File::options();
-    options.create(true).truncate(true).write(true);
-    let mut file = super::private(&mut options).open(&beside)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&beside, path)?;
-    match path.parent() {
-        Some(folder) => File::open(folder)?.sync_all(),
-        None => Ok(()),
-    }
 }
 
 pub(super) fn now() -> String {

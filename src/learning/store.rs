@@ -9,9 +9,10 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::learn::Kept;
 use super::{Count, Verdicted};
+use crate::files;
 use crate::local::Slots;
-
 use crate::model::named_enum;
+
 /// Raised when tables change; a store of another version is refused.
 const VERSION: i32 = 1;
 /// The time that a connection waits for another one.
@@ -96,11 +97,9 @@ impl Store {
     ///
     /// When it cannot be used.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
-        super::make_folder(folder)?;
+        files::make_private_folder(folder)?;
         let path = folder.join("steps.db");
-        let mut options = std::fs::File::options();
-        options.create(true).append(true);
-        drop(super::private(&mut options).open(&path)?);
+        drop(files::private().create(true).append(true).open(&path)?);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(&path, flags)?;
         connection.busy_timeout(BUSY)?;

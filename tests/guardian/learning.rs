@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use aos_guardian::learning::{Floor, Outcome, Settings, State, Store, Verdicted, learn_now, put_in_place};
+use aos_guardian::files;
+use aos_guardian::learning::{Floor, Outcome, Settings, State, Store, Verdicted, learn_now};
 use aos_guardian::local::Model;
 use aos_guardian::model::OrganisationId;
 use serde_json::{Value, json};
@@ -223,7 +224,7 @@ fn bounds_hold_a_person_outweighs_and_what_is_half_written_counts_for_nothing() 
     std::fs::write(own.join("state.json.new"), "{\"format\": 1, \"li").unwrap();
     std::fs::write(own.join("0123456789ab.model"), "half").unwrap();
     assert_eq!(State::read(&own).unwrap(), before);
-    put_in_place(&own.join("state.json"), b"{").unwrap();
+    files::replace(&own.join("state.json"), b"{").unwrap();
     assert!(
         State::read(&own).is_err(),
         "a state that cannot be read is no empty one"

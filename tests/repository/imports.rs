@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("outgoing", &[]),
+    ("files", &[]),
     ("telemetry", &["outgoing"]),
     ("access", &["model", "outgoing", "telemetry"]),
     ("shared", &["telemetry"]),
@@ -19,21 +20,30 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("prefilter", &["model", "policy", "text", "shell", "tools"]),
     (
         "session",
-        &["model", "policy", "shared", "telemetry", "text", "shell", "tools"],
+        &[
+            "files",
+            "model",
+            "policy",
+            "shared",
+            "telemetry",
+            "text",
+            "shell",
+            "tools",
+        ],
     ),
     ("prompt", &["model", "policy", "text"]),
     ("llm", &["telemetry"]),
     ("local", &["model", "policy", "session", "tools"]),
     // Pure but for its thread and its folder: it sees steps as the scorer does, and verdicts.
-    ("learning", &["model", "local", "telemetry"]),
+    ("learning", &["files", "model", "local", "telemetry"]),
     (
         "judge",
         &["model", "policy", "prompt", "llm", "telemetry", "text", "work"],
     ),
     ("cache", &["model", "policy", "shared", "telemetry"]),
     ("limit", &["model", "shared", "telemetry"]),
-    ("audit", &["model", "telemetry"]),
-    ("events", &["audit", "outgoing", "telemetry"]),
+    ("audit", &["files", "model", "telemetry"]),
+    ("events", &["audit", "files", "outgoing", "telemetry"]),
     (
         "pipeline",
         &[
@@ -60,6 +70,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "gateway",
         &[
             "access",
+            "files",
             "model",
             "outgoing",
             "wire",
@@ -72,7 +83,16 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("hook", &["model", "outgoing", "wire", "pipeline"]),
     (
         "server",
-        &["access", "model", "wire", "pipeline", "hook", "telemetry", "work"],
+        &[
+            "access",
+            "files",
+            "model",
+            "wire",
+            "pipeline",
+            "hook",
+            "telemetry",
+            "work",
+        ],
     ),
     (
         "eval",
@@ -154,6 +174,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "config",
             "access",
             "reload",
+            "files",
             "model",
             "outgoing",
             "telemetry",

@@ -10,6 +10,7 @@ use console::Term;
 use crate::cli::output::say;
 use crate::cli::{Ended, printable};
 use crate::eval::{Open, Reading, labelled, open_steps, reading};
+use crate::files;
 use crate::model::ReasonCode;
 
 /// Label the steps of a suite that have no label, or whose label is in doubt.
@@ -98,12 +99,10 @@ fn replace(lines: &mut [String], index: usize, line: String) {
     }
 }
 
-/// Saves the suite, which is whole at every moment: it is written beside itself, and takes its own place then.
+/// Saves the suite, which is whole at every moment.
 fn save(file: &Path, lines: &[String]) -> anyhow::Result<()> {
-    let beside = file.with_extension("jsonl.new");
-    let place = || format!("{}: cannot be written", file.display());
-    std::fs::write(&beside, format!("{}\n", lines.join("\n"))).with_context(place)?;
-    std::fs::rename(&beside, file).with_context(place)
+    let text = format!("{}\n", lines.join("\n"));
+    files::replace(file, text.as_bytes()).with_context(|| format!("{}: cannot be written", file.display()))
 }
 
 fn show(reading: &Reading, number: usize, all: usize) {

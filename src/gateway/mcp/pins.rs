@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use unicode_security::confusable_detection::skeleton;
 
+use crate::files;
 use crate::model::named_enum;
 
 /// The reason why the file cannot be used.
@@ -239,11 +240,13 @@ impl Pins {
         if let Some(folder) = self.0.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        let mut options = File::options();
-        options.read(true).write(true).create(true).truncate(false);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        options.open(&self.0)
+        let mut options = files::private();
+        options
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&self.0)
     }
 
     fn parse(&self, file: &mut File) -> Result<Known, PinsError> {

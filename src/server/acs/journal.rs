@@ -4,7 +4,7 @@
 //! `FILE.1`, in the place of the one before, and a new one begins with the sessions that are known: both are read at a start. One process
 //! has the journal at a time: it holds the lock on `FILE.lock`.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::files;
 use crate::model::OrganisationId;
 
 /// Bytes of a line that is read.
@@ -150,11 +151,7 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 
 /// Opens a file to add to, readable by its owner alone.
 fn appending(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
+    files::private().read(true).append(true).create(true).open(path)
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! The database: two tables of bytes by key, each row with its organisation, its size and when it was written.
 
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::KeptError;
+use crate::files;
 
 /// Raised when what is written changes its meaning: older rows are dropped then. (A change of shape is found when a row is read.)
 const FORMAT: i32 = 1;
@@ -69,7 +70,7 @@ pub(super) fn lock(directory: &Path, wait: Duration) -> Result<File, KeptError> 
     const AGAIN: Duration = Duration::from_millis(5);
     let until = Instant::now() + wait;
     let unusable = |at: &Path, why| KeptError::Unusable { at: at.to_owned(), why };
-    make(directory).map_err(|why| unusable(directory, why))?;
+    files::make_private_folder(directory).map_err(|why| unusable(directory, why))?;
     let path = directory.join(LOCK);
     let file = private(&path).map_err(|why| unusable(&path, why))?;
     loop {
@@ -82,23 +83,9 @@ pub(super) fn lock(directory: &Path, wait: Duration) -> Result<File, KeptError> 
     }
 }
 
-/// Makes a folder that only its user can look into.
-fn make(directory: &Path) -> std::io::Result<()> {
-    if directory.is_dir() {
-        return Ok(());
-    }
-    let mut builder = std::fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(directory)
-}
-
 /// Opens a file that only its user can read.
 fn private(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.create(true).truncate(false).write(true).open(path)
+    files::private().create(true).truncate(false).write(true).open(path)
 }
 
 impl Database {
