@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use reqwest::Response;
+use http::header::CONTENT_TYPE;
+use reqwest::{Client, IntoUrl, RequestBuilder, Response};
+use secrecy::{ExposeSecret, SecretString};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -15,12 +17,24 @@ pub fn client() -> reqwest::ClientBuilder {
         .user_agent(concat!("aos-guardian/", env!("CARGO_PKG_VERSION")))
 }
 
+/// Makes a request that posts JSON, with a key where one is needed.
+pub fn post(http: &Client, url: impl IntoUrl, key: Option<&SecretString>, json: String) -> RequestBuilder {
+    let request = http.post(url).header(CONTENT_TYPE, "application/json").body(json);
+    match key {
+        Some(key) => request.bearer_auth(key.expose_secret()),
+        None => request,
+    }
+}
+
 /// Reads the whole body of an answer; `None` where it is larger than this.
 ///
 /// # Errors
 ///
 /// When it breaks off.
 pub async fn body(response: &mut Response, most: usize) -> Result<Option<Vec<u8>>, reqwest::Error> {
+    if response.content_length().is_some_and(|length| length > most as u64) {
+        return Ok(None);
+    }
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
         if body.len() + chunk.len() > most {

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::outcome::micros;
 use super::{Case, History, Outcome, outcome};
 use crate::model::{Caller, Decision, Step};
+use crate::outgoing;
 
 /// The longest that one answer may take.
 const MAX_LEN: Duration = Duration::from_secs(120);
@@ -103,20 +104,12 @@ impl Remote {
         if let Some(Value::Object(context)) = request.pointer_mut("/params/context") {
             context.insert("session".to_owned(), json!({"id": session}));
         }
-        let mut asked = self.http.post(&self.url).header("content-type", "application/json");
-        if let Some(key) = &self.key {
-            asked = asked.bearer_auth(key.expose_secret());
-        }
+        let asked = outgoing::post(&self.http, &self.url, self.key.as_ref(), request.to_string());
         let unreachable = |error: reqwest::Error| format!("the server cannot be asked: {}", error.without_url());
-        let mut answered = asked.body(request.to_string()).send().await.map_err(unreachable)?;
+        let mut answered = asked.send().await.map_err(unreachable)?;
         let status = answered.status();
-        let mut body = Vec::new();
-        while let Some(chunk) = answered.chunk().await.map_err(unreachable)? {
-            body.extend_from_slice(&chunk);
-            if body.len() > MAX_SIZE {
-                return Err(format!("the answer is larger than {MAX_SIZE} bytes"));
-            }
-        }
+        let body = outgoing::body(&mut answered, MAX_SIZE).await.map_err(unreachable)?;
+        let body = body.ok_or_else(|| format!("the answer is larger than {MAX_SIZE} bytes"))?;
         let answer: Answer =
             serde_json::from_slice(&body).map_err(|_| format!("status {status}: expected an answer of a guardian"))?;
         match (answer.result, answer.error) {

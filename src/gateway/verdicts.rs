@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use tokio::sync::oneshot;
 use tracing::Instrument;
 use url::Url;
@@ -373,13 +373,7 @@ impl VerdictClient {
         key: Option<&SecretString>,
         request: String,
     ) -> Option<Json> {
-        let mut request = http
-            .post(url.clone())
-            .header(http::header::CONTENT_TYPE, "application/json")
-            .body(request);
-        if let Some(key) = key {
-            request = request.bearer_auth(key.expose_secret());
-        }
+        let request = outgoing::post(http, url.clone(), key, request);
         let mut trace = http::HeaderMap::new();
         spans::inject(&mut trace);
         let mut response = request.headers(trace).send().await.ok()?.error_for_status().ok()?;

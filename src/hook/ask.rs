@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::SecretString;
 use serde_json::Value;
 use url::{Host, Url};
 
@@ -118,14 +118,7 @@ impl Server {
             http = http.no_proxy();
         }
         let http = http.build().map_err(|_| unavailable("nothing can be sent"))?;
-        let mut request = http
-            .post(self.url.clone())
-            .header(http::header::CONTENT_TYPE, "application/json")
-            .body(body);
-        if let Some(key) = &self.key {
-            request = request.bearer_auth(key.expose_secret());
-        }
-        let mut response = request
+        let mut response = outgoing::post(&http, self.url.clone(), self.key.as_ref(), body)
             .send()
             .await
             .map_err(|_| unavailable("there is no answer from the guardian"))?;

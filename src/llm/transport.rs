@@ -19,6 +19,7 @@ use super::Failure;
 use super::complaint::{Refused, read_refusal, speaks_of_content};
 use super::retry::retry_after;
 use super::settings::{Proxy, Settings, SettingsError};
+use crate::outgoing;
 use crate::telemetry::spans;
 
 /// The longest that connecting may take, however long a call may.
@@ -213,16 +214,6 @@ async fn refused(status: StatusCode, response: Response) -> Failure {
 
 /// Reads a body up to a limit.
 async fn read(mut response: Response, limit: usize) -> Result<Vec<u8>, Failure> {
-    if response.content_length().is_some_and(|length| length > limit as u64) {
-        return Err(Failure::TooLarge);
-    }
-    let mut body = Vec::new();
-    loop {
-        match response.chunk().await {
-            Ok(Some(chunk)) if body.len() + chunk.len() > limit => return Err(Failure::TooLarge),
-            Ok(Some(chunk)) => body.extend_from_slice(&chunk),
-            Ok(None) => return Ok(body),
-            Err(error) => return Err(Failure::from(&error)),
-        }
-    }
+    let body = outgoing::body(&mut response, limit).await;
+    body.map_err(|error| Failure::from(&error))?.ok_or(Failure::TooLarge)
 }

@@ -32,7 +32,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         ],
     ),
     ("prompt", &["model", "policy", "text"]),
-    ("llm", &["telemetry"]),
+    ("llm", &["outgoing", "telemetry"]),
     ("local", &["model", "policy", "session", "tools"]),
     // Pure but for its thread and its folder: it sees steps as the scorer does, and verdicts.
     ("learning", &["files", "model", "local", "telemetry"]),
@@ -96,7 +96,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     (
         "eval",
-        &["model", "wire", "policy", "prompt", "llm", "judge", "local", "pipeline"],
+        &["model", "outgoing", "wire", "policy", "prompt", "llm", "judge", "local", "pipeline"],
     ),
     ("selftest", &["model", "telemetry", "wire", "judge", "pipeline", "eval"]),
     (
@@ -160,6 +160,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "audit",
             "config",
             "gateway",
+            "model",
             "pipeline",
             "policy",
             "server",
@@ -173,8 +174,8 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "app",
             "config",
             "access",
-            "reload",
             "files",
+            "reload",
             "model",
             "outgoing",
             "telemetry",
@@ -182,7 +183,6 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "policy",
             "prefilter",
             "prompt",
-            "model",
             "llm",
             "judge",
             "audit",

@@ -19,7 +19,7 @@ use crate::gateway::answer::is_event_stream;
 use crate::gateway::error::GatewayError;
 use crate::gateway::json::Json;
 use crate::gateway::sse::Splitter;
-use crate::outgoing::client;
+use crate::outgoing;
 
 /// Lines that wait to be read.
 const WAITING: usize = 16;
@@ -49,7 +49,7 @@ impl Bridge {
     /// When nothing can be sent.
     pub fn new(url: Url, headers: HeaderMap) -> Result<Self, GatewayError> {
         let name = url.origin().ascii_serialization();
-        let http = client().build().map_err(|error| GatewayError::of(name, error))?;
+        let http = outgoing::client().build().map_err(|error| GatewayError::of(name, error))?;
         Ok(Self {
             http,
             url,
@@ -254,15 +254,9 @@ impl Bridge {
 }
 
 async fn whole(response: &mut Response) -> Result<Vec<u8>, String> {
-    let mut body = Vec::new();
-    let broken = |_| "the answer of the MCP server broke off".to_owned();
-    while let Some(chunk) = response.chunk().await.map_err(broken)? {
-        if body.len() + chunk.len() > MAX_LINE {
-            return Err(format!("the MCP server answered more than {MAX_LINE} bytes"));
-        }
-        body.extend_from_slice(&chunk);
-    }
-    Ok(body)
+    let body = outgoing::body(response, MAX_LINE).await;
+    let body = body.map_err(|_| "the answer of the MCP server broke off".to_owned())?;
+    body.ok_or_else(|| format!("the MCP server answered more than {MAX_LINE} bytes"))
 }
 
 /// Reads a message to carry it; the judge reads it again.
