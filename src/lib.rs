@@ -43,6 +43,7 @@
 //! | [`judge`] | prompt + model + answer schema = assessment; and the local judge |
 //! | [`cache`] | fingerprint, store, single-flight |
 //! | [`shared`] | the link to a Redis that several nodes share, and what its loss means |
+//! | [`organisation_share`] | the share of each organisation in a store |
 //! | [`limit`] | rate limits |
 //! | [`work`] | slots for work that takes a processor; a bounded queue before them |
 //! | [`audit`] | one record for each decision; tickets that cannot be forgotten |
@@ -95,6 +96,7 @@ pub mod limit;
 pub mod llm;
 pub mod local;
 pub mod model;
+pub mod organisation_share;
 pub mod outgoing;
 pub mod pipeline;
 pub mod policy;

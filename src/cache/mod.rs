@@ -18,14 +18,14 @@
 //!   stored all the same.
 //! - Entries are weighed in bytes; the least used leave when the bound is reached, and all leave after their time, which
 //!   may be another one for denials. An entry past its time is not served, even if it is still there.
-//! - An organisation that has filled its share (`shares.rs`) drives out its own oldest entries, never those of others.
+//! - An organisation that has filled its share ([`Shares`]) drives out its own oldest entries, never those of others.
 //!
 //! In process (moka), and behind it, if nodes share state, on their server (`shared.rs`): the miss above asks there first, and one node asks for all.
 
 mod fingerprint;
 mod shared;
-mod shares;
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -34,9 +34,9 @@ use moka::notification::RemovalCause;
 pub use fingerprint::{Fingerprint, Scope};
 
 use shared::SharedAnswers;
-use shares::Shares;
 
 use crate::model::{Decision, OrganisationId};
+use crate::organisation_share::Shares;
 use crate::shared::Link;
 use crate::telemetry::names;
 
@@ -121,7 +121,7 @@ struct Entry<V> {
     stored: Instant,
     lives: Duration,
     weight: u32,
-    /// Its organisation, and its number among that organisation's entries.
+    /// Its organisation, and its number.
     organisation: OrganisationId,
     number: u64,
 }
@@ -133,7 +133,9 @@ pub struct AnswerCache<V> {
 
 struct Shared<V> {
     entries: moka::future::Cache<Fingerprint, Arc<Entry<V>>>,
-    shares: Arc<Shares>,
+    shares: Arc<Shares<OrganisationId, (u64, Fingerprint)>>,
+    /// The number of the next entry: what replaces an entry is not taken for it.
+    next: AtomicU64,
     /// The answers on the server that nodes share, if they share state.
     elsewhere: Option<SharedAnswers>,
     settings: Settings,
@@ -183,8 +185,8 @@ impl<V: Keep + Send + Sync + 'static> AnswerCache<V> {
             .max_capacity(settings.max_bytes)
             .expire_after(ByEntry)
             .weigher(|_: &Fingerprint, entry: &Arc<Entry<V>>| entry.weight)
-            .eviction_listener(move |_, entry, cause| {
-                held.leave(&entry.organisation, entry.number);
+            .eviction_listener(move |key, entry, cause| {
+                held.gone(&entry.organisation, &(entry.number, *key));
                 match cause {
                     RemovalCause::Size => count("evicted"),
                     RemovalCause::Expired => count("expired"),
@@ -196,6 +198,7 @@ impl<V: Keep + Send + Sync + 'static> AnswerCache<V> {
             shared: Arc::new(Shared {
                 entries,
                 shares,
+                next: AtomicU64::new(0),
                 elsewhere,
                 settings: settings.clone(),
                 clock,
@@ -270,8 +273,8 @@ impl<V: Keep + Send + Sync + 'static> Shared<V> {
             Served::Fresh | Served::Coalesced => now,
         };
         let weight = answer.weight().saturating_add(ENTRY_OVERHEAD);
-        let (number, leaving) = self.shares.enter(&organisation, key, weight);
-        for oldest in leaving {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        for (_, oldest) in self.shares.wrote(organisation.clone(), (number, key), weight) {
             count("evicted");
             self.entries.invalidate(&oldest).await;
         }

@@ -45,7 +45,6 @@ mod rule_table;
 pub mod rules;
 mod saved;
 mod shared;
-mod shares;
 mod snapshot;
 mod source_text;
 mod step_record;

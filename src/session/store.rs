@@ -11,9 +11,9 @@ use moka::notification::RemovalCause;
 use moka::policy::EvictionPolicy;
 
 use super::forgotten::Forgotten;
-use super::shares::Shares;
-use super::{AgentKey, AgentPast, Keys, SessionKey, SessionSnapshot, StepRecord};
+use super::{AgentKey, AgentPast, Keys, Owner, SessionKey, SessionSnapshot, StepRecord};
 use crate::model::Gap;
+use crate::organisation_share::Shares;
 use crate::shared::Link;
 
 /// The bounds of what is remembered.
@@ -150,8 +150,8 @@ pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 pub struct LocalSessions {
     sessions: moka::future::Cache<SessionKey, Arc<Entry<SessionSnapshot>>>,
     agents: moka::future::Cache<AgentKey, Arc<AgentPast>>,
-    session_shares: Arc<Shares<SessionKey>>,
-    agent_shares: Arc<Shares<AgentKey>>,
+    session_shares: Arc<Shares<Owner, SessionKey>>,
+    agent_shares: Arc<Shares<Owner, AgentKey>>,
     forgotten: Arc<Forgotten>,
     /// The least weight of a session.
     least: u64,
@@ -225,7 +225,7 @@ impl LocalSessions {
                         RemovalCause::Size | RemovalCause::Explicit => forgets.note(key.as_bytes(), Gap::MadeRoom),
                         RemovalCause::Expired => forgets.note(key.as_bytes(), Gap::TooLongAgo),
                     }
-                    of_sessions.gone(key.owner(), key.as_ref());
+                    of_sessions.gone(&key.owner(), key.as_ref());
                 })
                 .build(),
             agents: moka::future::Cache::builder()
@@ -235,7 +235,7 @@ impl LocalSessions {
                 .weigher(|_, agent: &Arc<AgentPast>| weight_of_agent(agent))
                 .eviction_listener(move |key: Arc<AgentKey>, _, cause| {
                     if cause != RemovalCause::Replaced {
-                        of_agents.gone(key.owner(), key.as_ref());
+                        of_agents.gone(&key.owner(), key.as_ref());
                     }
                 })
                 .build(),

@@ -8,6 +8,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("outgoing", &[]),
     ("files", &[]),
+    ("organisation_share", &[]),
     ("telemetry", &["outgoing"]),
     ("access", &["model", "outgoing", "telemetry"]),
     ("shared", &["telemetry"]),
@@ -23,6 +24,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &[
             "files",
             "model",
+            "organisation_share",
             "policy",
             "shared",
             "telemetry",
@@ -40,7 +42,10 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         "judge",
         &["model", "policy", "prompt", "llm", "telemetry", "text", "work"],
     ),
-    ("cache", &["model", "policy", "shared", "telemetry"]),
+    (
+        "cache",
+        &["model", "organisation_share", "policy", "shared", "telemetry"],
+    ),
     ("limit", &["model", "shared", "telemetry"]),
     ("audit", &["files", "model", "telemetry"]),
     ("events", &["audit", "files", "outgoing", "telemetry"]),
@@ -96,7 +101,9 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     (
         "eval",
-        &["model", "outgoing", "wire", "policy", "prompt", "llm", "judge", "local", "pipeline"],
+        &[
+            "model", "outgoing", "wire", "policy", "prompt", "llm", "judge", "local", "pipeline",
+        ],
     ),
     ("selftest", &["model", "telemetry", "wire", "judge", "pipeline", "eval"]),
     (

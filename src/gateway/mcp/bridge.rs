@@ -49,7 +49,9 @@ impl Bridge {
     /// When nothing can be sent.
     pub fn new(url: Url, headers: HeaderMap) -> Result<Self, GatewayError> {
         let name = url.origin().ascii_serialization();
-        let http = outgoing::client().build().map_err(|error| GatewayError::of(name, error))?;
+        let http = outgoing::client()
+            .build()
+            .map_err(|error| GatewayError::of(name, error))?;
         Ok(Self {
             http,
             url,

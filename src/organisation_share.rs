@@ -1,4 +1,4 @@
-//! The share of each organisation in a store: none may hold more, so that none evicts the sessions of another.
+//! The share of each organisation in a store: none may hold more, so that none evicts the entries of another.
 //!
 //! It counts and names the entries that have to go; the store removes them. Its count can lag behind the store, never grow beyond the share.
 
@@ -6,13 +6,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::key::Owner;
-
 /// The entries of each organisation, by when they were last written.
 #[derive(Debug)]
-pub(super) struct Shares<K> {
+pub struct Shares<O, K> {
     most_bytes: u64,
-    held: Mutex<HashMap<Owner, Holding<K>>>,
+    held: Mutex<HashMap<O, Holding<K>>>,
 }
 
 #[derive(Debug)]
@@ -35,17 +33,17 @@ impl<K> Default for Holding<K> {
     }
 }
 
-impl<K: Copy + Eq + Hash> Shares<K> {
+impl<O: Eq + Hash, K: Copy + Eq + Hash> Shares<O, K> {
     /// Makes a count with a share of so many bytes for each organisation.
-    pub(super) fn new(most_bytes: u64) -> Self {
+    pub fn new(most_bytes: u64) -> Self {
         Self {
             most_bytes,
             held: Mutex::default(),
         }
     }
 
-    /// Notes that an entry was written; answers the organisation's oldest ones, which have to go for it.
-    pub(super) fn wrote(&self, owner: Owner, key: K, weight: u32) -> Vec<K> {
+    /// Notes that an entry was written; returns the organisation's oldest ones, which have to go for it.
+    pub fn wrote(&self, owner: O, key: K, weight: u32) -> Vec<K> {
         let mut held = self.lock();
         let holding = held.entry(owner).or_default();
         holding.forget(&key);
@@ -67,17 +65,22 @@ impl<K: Copy + Eq + Hash> Shares<K> {
     }
 
     /// Notes that an entry is gone.
-    pub(super) fn gone(&self, owner: Owner, key: &K) {
+    pub fn gone(&self, owner: &O, key: &K) {
         let mut held = self.lock();
-        if let Some(holding) = held.get_mut(&owner) {
+        if let Some(holding) = held.get_mut(owner) {
             holding.forget(key);
             if holding.entries.is_empty() {
-                held.remove(&owner);
+                held.remove(owner);
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Owner, Holding<K>>> {
+    /// Returns the bytes that an organisation holds.
+    pub fn bytes(&self, owner: &O) -> u64 {
+        self.lock().get(owner).map_or(0, |holding| holding.bytes)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<O, Holding<K>>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -94,34 +97,28 @@ impl<K: Eq + Hash> Holding<K> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::OrganisationId;
-
-    fn owner(name: &str) -> Owner {
-        Owner::of(&OrganisationId::new(name))
-    }
-
     #[test]
     fn who_exceeds_a_share_loses_the_oldest_of_his_own() {
         let shares = Shares::new(100);
-        assert_eq!(shares.wrote(owner("a"), 1, 60), [0; 0]);
-        assert_eq!(shares.wrote(owner("b"), 2, 90), [0; 0]);
-        assert_eq!(shares.wrote(owner("a"), 3, 30), [0; 0]);
+        assert_eq!(shares.wrote("a", 1, 60), [0; 0]);
+        assert_eq!(shares.wrote("b", 2, 90), [0; 0]);
+        assert_eq!(shares.wrote("a", 3, 30), [0; 0]);
         // Written again, it is the latest, and weighs what it weighs now.
-        assert_eq!(shares.wrote(owner("a"), 1, 65), [0; 0]);
-        assert_eq!(shares.wrote(owner("a"), 4, 20), [3]);
-        assert_eq!(shares.wrote(owner("a"), 5, 100), [1, 4]);
+        assert_eq!(shares.wrote("a", 1, 65), [0; 0]);
+        assert_eq!(shares.wrote("a", 4, 20), [3]);
+        assert_eq!(shares.wrote("a", 5, 100), [1, 4]);
         // One entry may be larger than the share: the store has bounds of its own.
-        assert_eq!(shares.wrote(owner("b"), 6, 500), [2]);
+        assert_eq!(shares.wrote("b", 6, 500), [2]);
     }
 
     #[test]
     fn what_is_gone_no_longer_counts() {
         let shares = Shares::new(100);
-        shares.wrote(owner("a"), 1, 90);
-        shares.gone(owner("a"), &1);
-        shares.gone(owner("a"), &1);
-        assert_eq!(shares.wrote(owner("a"), 2, 90), [0; 0]);
-        shares.gone(owner("b"), &2);
-        assert_eq!(shares.wrote(owner("a"), 3, 90), [2]);
+        shares.wrote("a", 1, 90);
+        shares.gone(&"a", &1);
+        shares.gone(&"a", &1);
+        assert_eq!(shares.wrote("a", 2, 90), [0; 0]);
+        shares.gone(&"b", &2);
+        assert_eq!(shares.wrote("a", 3, 90), [2]);
     }
 }
