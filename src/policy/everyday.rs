@@ -7,63 +7,97 @@ use serde::{Deserialize, Serialize};
 use super::NamePatterns;
 use super::values::Wrong;
 
-/// `[everyday]` as it is written. Lists add to those of the profile.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct EverydaySection {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    allow_below: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    technical: Option<bool>,
-    unread: Vec<String>,
-    reads: Vec<String>,
-    edits: Vec<String>,
-    shells: Vec<String>,
-    notes: Vec<String>,
-    commands: Vec<String>,
-    unless: Vec<String>,
-    changes: Vec<String>,
-    clients: Vec<String>,
-    as_root: Vec<String>,
-    workspaces: Vec<String>,
-    anywhere: Vec<String>,
-    dotfiles: Vec<String>,
-    despite: Vec<String>,
+/// Declares the lists, once for the file and once as they are asked.
+macro_rules! lists {
+    ($($(#[$doc:meta])* $key:ident: $list:ident),+ $(,)?) => {
+        /// `[everyday]` as it is written. Lists add to those of the profile.
+        #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
+        #[serde(deny_unknown_fields, default)]
+        pub struct EverydaySection {
+            #[serde(skip_serializing_if = "Option::is_none")]
+            allow_below: Option<f64>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            technical: Option<bool>,
+            $($key: Vec<String>),+
+        }
+
+        /// The everyday work of an agent.
+        #[derive(Clone, Debug)]
+        pub struct Everyday {
+            /// Below this probability of harm the trained scorer allows an everyday call. 0: it has no bound of its own.
+            pub allow_below: f64,
+            /// True if texts with addresses and pieces of commands count as read by the scorer.
+            pub technical: bool,
+            $($(#[$doc])* pub $key: $list),+
+        }
+
+        impl EverydaySection {
+            /// Puts these lines over those of a profile.
+            pub(super) fn over(self, base: Self) -> Self {
+                Self {
+                    allow_below: self.allow_below.or(base.allow_below),
+                    technical: self.technical.or(base.technical),
+                    $($key: [self.$key, base.$key].concat()),+
+                }
+            }
+
+            pub(super) fn build(&self) -> Result<Everyday, Wrong> {
+                let allow_below = self.allow_below.unwrap_or(0.0);
+                if !(0.0..=1.0).contains(&allow_below) {
+                    let why = format!("expected a probability from 0 to 1, found `{allow_below}`");
+                    return Err(("everyday.allow_below".to_owned(), why));
+                }
+                Ok(Everyday {
+                    allow_below,
+                    technical: self.technical.unwrap_or(false),
+                    $($key: $list::new(&self.$key)
+                        .map_err(|why| (concat!("everyday.", stringify!($key)).to_owned(), why))?),+
+                })
+            }
+        }
+    };
 }
 
-/// The everyday work of an agent.
-#[derive(Clone, Debug)]
-pub struct Everyday {
-    /// Below this probability of harm the trained scorer allows an everyday call. 0: it has no bound of its own.
-    pub allow_below: f64,
-    /// True if texts with addresses and pieces of commands count as read by the scorer.
-    pub technical: bool,
+lists! {
     /// The reasons for not having read a call whole that do not count for an everyday call.
-    pub unread: NamePatterns,
+    unread: NamePatterns,
     /// Tools that read files and nothing else.
-    pub reads: NamePatterns,
+    reads: NamePatterns,
     /// Tools that write files.
-    pub edits: NamePatterns,
+    edits: NamePatterns,
     /// Tools that run a shell text.
-    pub shells: NamePatterns,
+    shells: NamePatterns,
     /// Arguments of those that say how, and not what.
-    pub notes: NamePatterns,
+    notes: NamePatterns,
+    /// Commands that are run every day.
+    commands: CommandPatterns,
+    /// Words that make a command a special one.
+    unless: CommandPatterns,
     /// Programs, each of whose operands is a file that it changes.
-    pub changes: NamePatterns,
+    changes: NamePatterns,
     /// Programs that talk to a host: everyday where that is this machine.
-    pub clients: NamePatterns,
+    clients: NamePatterns,
     /// Programs that may run with the rights of root.
-    pub as_root: NamePatterns,
+    as_root: NamePatterns,
     /// Absolute paths of files that are the work's. What is named from the current folder is so by itself.
-    pub workspaces: NamePatterns,
+    workspaces: NamePatterns,
     /// Programs that may be given files from anywhere.
-    pub anywhere: NamePatterns,
+    anywhere: NamePatterns,
     /// Hidden files and folders of a workspace that are edited like others.
-    pub dotfiles: NamePatterns,
+    dotfiles: NamePatterns,
     /// Rules whose findings do not make a call a special one.
-    pub despite: NamePatterns,
-    commands: Vec<CommandPattern>,
-    unless: Vec<CommandPattern>,
+    despite: NamePatterns,
+}
+
+/// Patterns of commands.
+#[derive(Clone, Debug)]
+pub struct CommandPatterns(Vec<CommandPattern>);
+
+impl CommandPatterns {
+    fn new(written: &[String]) -> Result<Self, String> {
+        let read = written.iter().map(|text| CommandPattern::new(text));
+        read.collect::<Result<_, _>>().map(Self)
+    }
 }
 
 /// Words of a command: `git log|show`, `npx tsc`, `git remote $` (nothing follows).
@@ -111,74 +145,18 @@ impl CommandPattern {
 impl Everyday {
     /// Returns `true` if a command is one that is run every day.
     pub fn has_command(&self, program: &str, operands: &[&str]) -> bool {
-        self.commands.iter().any(|pattern| pattern.begins(program, operands))
+        self.commands.0.iter().any(|pattern| pattern.begins(program, operands))
     }
 
     /// Returns `true` if a word of a command makes it a special one.
     pub fn excludes(&self, program: &str, words: &[&str]) -> bool {
-        self.unless.iter().any(|pattern| pattern.holds(program, words))
+        self.unless.0.iter().any(|pattern| pattern.holds(program, words))
     }
 }
 
 impl EverydaySection {
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
-    }
-
-    /// Puts these lines over those of a profile.
-    pub(super) fn over(self, base: Self) -> Self {
-        let both = |own: Vec<String>, base: Vec<String>| own.into_iter().chain(base).collect();
-        Self {
-            allow_below: self.allow_below.or(base.allow_below),
-            technical: self.technical.or(base.technical),
-            unread: both(self.unread, base.unread),
-            reads: both(self.reads, base.reads),
-            edits: both(self.edits, base.edits),
-            shells: both(self.shells, base.shells),
-            notes: both(self.notes, base.notes),
-            commands: both(self.commands, base.commands),
-            unless: both(self.unless, base.unless),
-            changes: both(self.changes, base.changes),
-            clients: both(self.clients, base.clients),
-            as_root: both(self.as_root, base.as_root),
-            workspaces: both(self.workspaces, base.workspaces),
-            anywhere: both(self.anywhere, base.anywhere),
-            dotfiles: both(self.dotfiles, base.dotfiles),
-            despite: both(self.despite, base.despite),
-        }
-    }
-
-    pub(super) fn build(&self) -> Result<Everyday, Wrong> {
-        let allow_below = self.allow_below.unwrap_or(0.0);
-        if !(0.0..=1.0).contains(&allow_below) {
-            let why = format!("expected a probability from 0 to 1, found `{allow_below}`");
-            return Err(("everyday.allow_below".to_owned(), why));
-        }
-        let names =
-            |key: &str, list: &[String]| NamePatterns::new(list).map_err(|why| (format!("everyday.{key}"), why));
-        let patterns = |key: &str, list: &[String]| {
-            let read = list.iter().map(|text| CommandPattern::new(text));
-            read.collect::<Result<Vec<_>, _>>()
-                .map_err(|why| (format!("everyday.{key}"), why))
-        };
-        Ok(Everyday {
-            allow_below,
-            technical: self.technical.unwrap_or(false),
-            unread: names("unread", &self.unread)?,
-            reads: names("reads", &self.reads)?,
-            edits: names("edits", &self.edits)?,
-            shells: names("shells", &self.shells)?,
-            notes: names("notes", &self.notes)?,
-            changes: names("changes", &self.changes)?,
-            clients: names("clients", &self.clients)?,
-            as_root: names("as_root", &self.as_root)?,
-            workspaces: names("workspaces", &self.workspaces)?,
-            anywhere: names("anywhere", &self.anywhere)?,
-            dotfiles: names("dotfiles", &self.dotfiles)?,
-            despite: names("despite", &self.despite)?,
-            commands: patterns("commands", &self.commands)?,
-            unless: patterns("unless", &self.unless)?,
-        })
     }
 }
 
