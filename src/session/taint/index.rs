@@ -6,11 +6,11 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
+use foldhash::fast::RandomState;
 use serde::{Deserialize, Serialize};
 
 use super::capacity::{Capacity, ENTRY_BYTES, KEY_BYTES, PLACE_BYTES};
 use super::prints::{all_values, stem};
-use super::slots::Slots;
 use super::values::Value;
 use super::{Provenance, shingles};
 use crate::model::head;
@@ -79,8 +79,8 @@ const INSTRUCTED: u8 = 1;
 const PLAIN: u8 = 2;
 const AUTHOR: u8 = 4;
 
-type Entries = HashMap<u64, Occurrence, Slots>;
-type Keys = HashSet<u64, Slots>;
+type Entries = HashMap<u64, Occurrence, RandomState>;
+type Keys = HashSet<u64, RandomState>;
 
 impl TaintIndex {
     /// Begins a step: the index may take so many bytes, the step a quarter of the room that is left.

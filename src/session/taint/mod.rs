@@ -21,7 +21,6 @@ mod places;
 mod prints;
 mod provenance;
 mod shingles;
-mod slots;
 mod values;
 
 pub use hit::{TaintHit, TaintKind, UserRelation};
