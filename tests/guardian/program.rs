@@ -57,9 +57,26 @@ impl Program {
 
     /// The status and the body of an answer.
     pub(crate) fn post(&self, request: &Value) -> (u16, Value) {
-        let body = request.to_string();
+        self.post_as(None, request)
+    }
+
+    pub(crate) fn post_as(&self, key: Option<&str>, request: &Value) -> (u16, Value) {
+        let key = key.map_or(String::new(), |key| format!("x-api-key: {key}\r\n"));
+        let (status, body) = self.send(
+            "POST /",
+            &format!("content-type: application/json\r\n{key}"),
+            &request.to_string(),
+        );
+        (status, serde_json::from_str(&body).unwrap())
+    }
+
+    pub(crate) fn get(&self, path: &str) -> String {
+        self.send(&format!("GET {path}"), "", "").1
+    }
+
+    fn send(&self, what: &str, headers: &str, body: &str) -> (u16, String) {
         let head = format!(
-            "POST / HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+            "{what} HTTP/1.1\r\nhost: localhost\r\n{headers}connection: close\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
         let mut stream = TcpStream::connect(self.address).unwrap();
@@ -69,7 +86,15 @@ impl Program {
         stream.read_to_string(&mut answer).unwrap();
         let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
         let (_, body) = answer.split_once("\r\n\r\n").unwrap();
-        (status, serde_json::from_str(body).unwrap())
+        (status, body.to_owned())
+    }
+
+    /// Ends it; gives back what it logged.
+    pub(crate) fn log(&mut self) -> String {
+        let _ = self.child.kill();
+        let mut log = String::new();
+        self.stderr.read_to_string(&mut log).unwrap();
+        log
     }
 
     pub(crate) fn signal(&self, signal: &str) {

@@ -379,18 +379,17 @@ async fn edit(server: &Watched, progress: &Progress, judge: &str) -> usize {
     number
 }
 
-/// The number that the guidance, which the reasoning of a judge quotes, and the policy of a verdict are of.
-fn number_of(result: &Value) -> usize {
-    let known = VERSIONS.get_or_init(|| {
-        let numbers = 0..=EDITS;
-        numbers
-            .map(|number| (version(&Numbered::of(number, "").policy), number))
-            .collect()
-    });
-    known[result["data"]["policyVersion"].as_str().unwrap()]
+/// The number of each policy, by its version.
+fn versions() -> &'static HashMap<String, usize> {
+    static VERSIONS: OnceLock<HashMap<String, usize>> = OnceLock::new();
+    let of = |number: usize| (version(&Numbered::of(number, "").policy), number);
+    VERSIONS.get_or_init(|| (0..=EDITS).map(of).collect())
 }
 
-static VERSIONS: OnceLock<HashMap<String, usize>> = OnceLock::new();
+/// The number that the policy of a verdict is of.
+fn number_of(result: &Value) -> usize {
+    versions()[result["data"]["policyVersion"].as_str().unwrap()]
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_verdict_under_a_hundred_edits_is_of_exactly_one_version_and_none_is_lost() {
@@ -408,6 +407,8 @@ async fn every_verdict_under_a_hundred_edits_is_of_exactly_one_version_and_none_
         ],
     )
     .await;
+    // It compiles as many policies: senders would stand still so long, and the server close what they hold.
+    assert_eq!(versions().len(), EDITS + 1);
     let (progress, begun) = (Progress::default(), Instant::now());
     let senders = futures_util::future::join_all((0..SENDERS).map(|_| send(&server, &progress)));
     let (sent, last) = tokio::join!(senders, edit(&server, &progress, &judge));
