@@ -178,6 +178,8 @@ impl Identity {
             parts.push(content.pointer.as_str());
             parts.push(&content.text);
         }
+        // The name of a tool is an id, and yet it makes another call of equal arguments.
+        parts.extend(step.tool_call.iter().map(|call| call.tool.as_str()));
         for argument in step.tool_call.iter().flat_map(|call| &call.arguments) {
             parts.push(&argument.name);
             parts.push(&argument.json);
