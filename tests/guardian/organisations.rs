@@ -208,7 +208,7 @@ fn nothing_that_is_told_one_organisation_depends_on_what_another_sends() {
     let config = format!(
         "[limits]\nrequests_per_minute = 90\n[local_judge]\nmode = \"off\"\n[log]\nformat = \"json\"\n\
          [audit]\nto = \"audit.jsonl\"\non_failure = \"refuse\"\n\
-         [judge]\nbase_url = {:?}\nmodel = \"live\"\nproxy = \"none\"\nprice_in = 1.0\nprice_out = 1.0\n\
+         [judge]\nbase_url = {:?}\nmodel = \"live\"\nproxy = \"none\"\ntimeout_ms = 60000\nprice_in = 1.0\nprice_out = 1.0\n\
          [[organisations]]\nid = \"acme\"\napi_keys = [\"sha256:{}\"]\n{}\
          [[organisations]]\nid = \"globex\"\napi_keys = [\"sha256:{}\"]\n{}",
         live.url(),

@@ -395,7 +395,7 @@ fn number_of(result: &Value) -> usize {
 async fn every_verdict_under_a_hundred_edits_is_of_exactly_one_version_and_none_is_lost() {
     let live = Live::start(Duration::from_millis(20), quoting).await;
     let judge = format!(
-        "[judge]\nbase_url = \"{}\"\nmodel = \"quoting\"\nproxy = \"none\"\n",
+        "[judge]\nbase_url = \"{}\"\nmodel = \"quoting\"\nproxy = \"none\"\ntimeout_ms = 60000\n",
         live.url()
     );
     let start = Numbered::of(0, &judge);
