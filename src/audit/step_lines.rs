@@ -2,6 +2,7 @@
 //! policy asks for them. Everything that came with the step went through [`Withheld`].
 
 use serde::{Serialize, Serializer};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::model::{Clean, Content, Finding, Form, Origin, Place, Step, WITHHELD, Withheld};
@@ -78,6 +79,12 @@ pub struct ContentLine {
     pub pointer: Clean<String>,
     /// The author.
     pub origin: &'static str,
+    /// The argument of a call that it is, and the place in it, as a JSON Pointer: `/to`, `/filter/max`.
+    #[serde(serialize_with = "told", skip_serializing_if = "Option::is_none")]
+    pub argument: Option<Clean<String>>,
+    /// The type of a value that is no text: `number`, `boolean`, `null`.
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    pub type_name: Option<&'static str>,
     /// The text, or its beginning.
     #[serde(serialize_with = "told_text")]
     pub text: Clean<String>,
@@ -198,10 +205,15 @@ fn hex(bytes: &[u8]) -> String {
         })
 }
 
-/// Returns the texts of a step, each cleaned before it is cut: half a secret is a secret.
+/// Returns the texts of a step, and behind them the other values of a call's arguments; each is cleaned before it is cut: half a secret is a
+/// secret.
 fn contents(step: &Step, withheld: &Withheld) -> Vec<ContentLine> {
-    let mut lines = Vec::new();
-    let mut left = MAX_BYTES;
+    let mut told = Contents {
+        lines: Vec::new(),
+        left: MAX_BYTES,
+        withheld,
+    };
+    let arguments = || step.tool_call.iter().flat_map(|call| &call.arguments);
     let texts = step.contents.iter().filter(|content| {
         let readable = match content.form {
             Form::Text | Form::Number | Form::TextFile { .. } => true,
@@ -210,17 +222,89 @@ fn contents(step: &Step, withheld: &Withheld) -> Vec<ContentLine> {
         readable && content.place == Place::Body && !content.text.is_empty()
     });
     for content in texts.take(MAX_TEXTS) {
-        let (text, cut) = withheld.clean_head(&content.text, MAX_OF_ONE.min(left));
-        left -= text.len();
-        lines.push(ContentLine {
-            pointer: withheld.clean_text(content.pointer.as_str()),
-            origin: content.origin.as_str(),
+        let pointer = content.pointer.as_str();
+        let argument = arguments().find_map(|argument| {
+            let rest = pointer.strip_prefix(argument.pointer.as_str())?;
+            (rest.is_empty() || rest.starts_with('/')).then(|| format!("{}{rest}", token(&argument.name)))
+        });
+        let type_name = matches!(content.form, Form::Number).then_some("number");
+        told.add(pointer, content.origin, argument.as_deref(), type_name, &content.text);
+    }
+    for argument in arguments() {
+        if let Ok(value) = serde_json::from_str(&argument.json) {
+            told.values(argument.pointer.as_str(), &token(&argument.name), &value);
+        }
+    }
+    told.lines
+}
+
+/// Writes a name as a part of a JSON Pointer.
+fn token(name: &str) -> String {
+    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
+}
+
+/// Lines of a record, and the bytes that are left for more.
+struct Contents<'a> {
+    lines: Vec<ContentLine>,
+    left: usize,
+    withheld: &'a Withheld,
+}
+
+impl Contents<'_> {
+    fn is_full(&self) -> bool {
+        self.left == 0 || self.lines.len() >= MAX_TEXTS
+    }
+
+    fn add(
+        &mut self,
+        pointer: &str,
+        origin: Origin,
+        argument: Option<&str>,
+        type_name: Option<&'static str>,
+        text: &str,
+    ) {
+        if self.is_full() {
+            return;
+        }
+        let (text, cut) = self.withheld.clean_head(text, MAX_OF_ONE.min(self.left));
+        self.left -= text.len();
+        self.lines.push(ContentLine {
+            pointer: self.withheld.clean_text(pointer),
+            origin: origin.as_str(),
+            argument: argument.map(|argument| self.withheld.clean_text(argument)),
+            type_name,
             text,
             cut,
         });
-        if left == 0 {
-            break;
+    }
+
+    /// Adds the values in an argument that are no contents of the step: most numbers, flags, empty texts.
+    fn values(&mut self, pointer: &str, argument: &str, value: &Value) {
+        if self.is_full() {
+            return;
+        }
+        let (type_name, text) = match value {
+            Value::Object(members) => {
+                for (name, member) in members {
+                    let token = token(name);
+                    self.values(&format!("{pointer}{token}"), &format!("{argument}{token}"), member);
+                }
+                return;
+            }
+            Value::Array(items) => {
+                for (index, item) in items.iter().enumerate() {
+                    self.values(&format!("{pointer}/{index}"), &format!("{argument}/{index}"), item);
+                }
+                return;
+            }
+            Value::String(text) if text.is_empty() => (None, String::new()),
+            Value::String(_) => return,
+            Value::Number(number) => (Some("number"), number.to_string()),
+            Value::Bool(flag) => (Some("boolean"), flag.to_string()),
+            Value::Null => (Some("null"), "null".to_owned()),
+        };
+        if !self.lines.iter().any(|line| line.pointer.as_str() == pointer) {
+            self.add(pointer, Origin::ToolArguments, Some(argument), type_name, &text);
         }
     }
-    lines
 }

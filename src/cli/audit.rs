@@ -313,7 +313,10 @@ fn verify(keys: &[String], more: &[String], from: &Source) -> anyhow::Result<End
 fn replay(search: &SearchFor, offline: bool) -> anyhow::Result<Ended> {
     let mut of_organisation: BTreeMap<String, String> = BTreeMap::new();
     for line in search.find()?.iter().rev() {
-        let record = KeptRecord::of(line.as_bytes()).unwrap_or_default();
+        // Changes are records as well, and no steps.
+        let Some(record) = KeptRecord::of(line.as_bytes()) else {
+            continue;
+        };
         let lines = of_organisation.entry(record.organisation).or_default();
         lines.push_str(line);
         lines.push('\n');

@@ -1,5 +1,6 @@
 //! `guardian replay`.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -8,7 +9,7 @@ use clap::Args;
 use super::output::say;
 use super::{ConfigArgument, Ended, Quiet, input, printable, start_logging};
 use crate::config::Config;
-use crate::eval::{self, Case, Organisations, Outcome, Runner, Trace};
+use crate::eval::{self, Case, Doubt, Organisations, Outcome, Runner, Trace};
 use crate::model::OrganisationId;
 use crate::{app, audit, pipeline};
 
@@ -78,24 +79,36 @@ pub(super) async fn compare(
         None => recorded(&trace)?,
     };
     let after = after.decide(&trace.cases).await?;
-    Ok(tell(&before, &after))
+    Ok(tell(&trace, &before, &after))
 }
 
-/// Says which verdicts change, and why. Answers how many.
-pub(super) fn tell(before: &[Outcome], after: &[Outcome]) -> usize {
+/// Says which verdicts change, and why; apart from the count, those of steps that their records do not tell whole. Answers how many differ.
+pub(super) fn tell(trace: &Trace, before: &[Outcome], after: &[Outcome]) -> usize {
     let changed: Vec<(&Outcome, &Outcome)> = before
         .iter()
         .zip(after)
         .filter(|(before, after)| before.decision != after.decision)
         .collect();
+    let doubt_of = |outcome: &Outcome| trace.records.get(&outcome.id).and_then(|record| record.doubt);
     for (before, after) in &changed {
+        let mut line = printable(&after.id);
+        if let Some(record) = trace.records.get(&after.id) {
+            let names = [Some(&record.decision_id), record.agent.as_ref()];
+            line = names
+                .map(|name| name.map_or_else(|| "-".to_owned(), |name| printable(name)))
+                .join("  ");
+        }
+        let tool = trace.records.get(&after.id).and_then(|record| record.tool.as_deref());
+        let tool = tool.map(|tool| format!(" {}", printable(tool))).unwrap_or_default();
         say!(
-            "{}  {}  {} -> {}",
-            printable(&after.id),
+            "{line}  {}{tool}  {} -> {}",
             after.method,
             before.decision,
             after.decision
         );
+        if let Some(doubt) = doubt_of(after) {
+            say!("    uncertain: {}", doubt.as_str());
+        }
         for (when, outcome) in [("before", before), ("after", after)] {
             if !outcome.reasoning.is_empty() {
                 let (source, why) = (&outcome.verdict_source, printable(&outcome.reasoning));
@@ -103,28 +116,51 @@ pub(super) fn tell(before: &[Outcome], after: &[Outcome]) -> usize {
             }
         }
     }
-    let to = |decision: &str| changed.iter().filter(|(_, after)| after.decision == decision).count();
+    let (certain, uncertain): (Vec<_>, Vec<_>) = changed.iter().partition(|(_, after)| doubt_of(after).is_none());
+    let to = |decision: &str| certain.iter().filter(|(_, after)| after.decision == decision).count();
     say!(
         "{} of {} verdicts change: {} become allow, {} modify, {} deny, {} an error",
-        changed.len(),
+        certain.len(),
         after.len(),
         to("allow"),
         to("modify"),
         to("deny"),
         to("error")
     );
+    if !uncertain.is_empty() {
+        say!(
+            "{} more may change: their steps are not known as they were",
+            uncertain.len()
+        );
+    }
+    let mut doubts: BTreeMap<Doubt, usize> = BTreeMap::new();
+    for doubt in after.iter().filter_map(doubt_of) {
+        *doubts.entry(doubt).or_default() += 1;
+    }
+    for (doubt, steps) in doubts {
+        say!("of {steps} steps, {}", doubt.as_str());
+    }
+    if trace.left_out > 0 {
+        say!(
+            "{} more decisions cannot be made again of their records",
+            trace.left_out
+        );
+    }
     changed.len()
 }
 
 /// Returns the recorded decisions as outcomes.
 pub(super) fn recorded(trace: &Trace) -> anyhow::Result<Vec<Outcome>> {
     anyhow::ensure!(
-        trace.decided,
+        !trace.records.is_empty(),
         "--before: expected a configuration to compare with; a trace does not say what was decided"
     );
     let outcome = |case: &Case| Outcome {
         id: case.id.clone(),
-        decision: case.expected.decision.as_str().to_owned(),
+        decision: trace
+            .records
+            .get(&case.id)
+            .map_or_else(String::new, |record| record.decision.clone()),
         ..Outcome::default()
     };
     Ok(trace.cases.iter().map(outcome).collect())

@@ -59,5 +59,5 @@ pub use statistics::{FEW, Rate, bootstrap, holm, mcnemar, too_few};
 pub use suite::{CaseReader, Suites, read, read_all, read_text};
 pub use survival::{Kept, Pair, Survival};
 pub use thresholds::{Threshold, allow_below, deny_above, fewest};
-pub use trace::{Trace, read_trace};
+pub use trace::{Doubt, Recorded, Trace, is_audit, read_trace};
 pub use wrong::{EvalError, Wrong};

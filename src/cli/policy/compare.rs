@@ -9,7 +9,7 @@ use similar::TextDiff;
 
 use super::{LayerArguments, chosen};
 use crate::app;
-use crate::audit::{self, Query};
+use crate::audit::{self, KeptRecord, Query};
 use crate::cli::output::{say, write};
 use crate::cli::records::{Records, named};
 use crate::cli::{ConfigArgument, Ended, OrganisationArgument, input, printable, replay, runtime};
@@ -71,7 +71,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         decided.push(runtime()?.block_on(outcomes)?);
     }
     match decided.as_slice() {
-        [before, after] if replay::tell(before, after) == 0 => Ok(Ended::Done),
+        [before, after] if replay::tell(&trace, before, after) == 0 => Ok(Ended::Done),
         [_, _] => Ok(Ended::UnderThreshold),
         _ => Ok(Ended::Failed),
     }
@@ -81,7 +81,23 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
 fn steps(arguments: &Arguments, on: &str) -> anyhow::Result<(String, String)> {
     let config = arguments.config.load_without_keys()?;
     let from = match named(on, Some(&config)) {
-        audit::Settings::File(file) => return Ok((input::name(&file), input::text(&file)?)),
+        audit::Settings::File(file) => {
+            let (name, text) = (input::name(&file), input::text(&file)?);
+            if !eval::is_audit(&text) {
+                return Ok((name, text));
+            }
+            let id = arguments.organisation.of(&config)?.id.clone();
+            let of_it = |line: &&str| {
+                let record = KeptRecord::of(line.as_bytes());
+                record.is_some_and(|record| record.organisation == id.as_str())
+            };
+            let lines: Vec<&str> = text.lines().filter(of_it).collect();
+            anyhow::ensure!(
+                !lines.is_empty(),
+                "{name}: there is no record of organisation `{id}`; --organisation names another"
+            );
+            return Ok((name, lines.join("\n")));
+        }
         database => database,
     };
     let mut records = Records::of(from, None)?.context("there are no records")?;

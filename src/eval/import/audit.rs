@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::session::{Label, Session, parsed};
 
+/// What stands before the decision's id in the note of a step.
+pub(in crate::eval) const DECIDED: &str = "as the guardian decided: ";
+
 pub(super) fn read(documents: &[Value], _name: &str) -> Vec<Session> {
     let mut sessions: BTreeMap<String, Session> = BTreeMap::new();
     for (index, record) in documents.iter().enumerate() {
@@ -17,7 +20,9 @@ pub(super) fn read(documents: &[Value], _name: &str) -> Vec<Session> {
             || format!("step-{}", index + 1),
             |session| format!("{}-{session}", text("organisation").unwrap_or_default()),
         );
-        step(sessions.entry(id.clone()).or_insert_with(|| Session::new(id)), record);
+        let session = sessions.entry(id.clone()).or_insert_with(|| Session::new(id));
+        session.agent = session.agent.take().or_else(|| text("agent").map(str::to_owned));
+        step(session, record);
     }
     sessions.into_values().filter(|session| !session.is_empty()).collect()
 }
@@ -34,7 +39,7 @@ fn step(session: &mut Session, record: &Value) {
             "deny" | "modify" => Some(true),
             _ => None,
         },
-        why: Some("as the guardian decided".to_owned()),
+        why: Some(format!("{DECIDED}{}", text("decision_id"))),
         ..Label::beside(record)
     };
     let contents: Vec<(&str, &str, &str)> = record
@@ -61,18 +66,12 @@ fn step(session: &mut Session, record: &Value) {
             session.says(if kind == "instructions" { "system" } else { kind }, &said, label);
         }
         "steps/toolCallRequest" if !text("tool").is_empty() => {
-            let arguments = contents
-                .iter()
-                .filter(|(_, origin, _)| *origin == "tool_arguments")
-                .enumerate();
-            let arguments = arguments.map(|(at, (_, _, text))| (format!("argument{}", at + 1), parsed(&json!(text))));
-            let reasoning = of("reasoning").join("\n");
-            session.calls(
-                text("tool"),
-                Value::Object(Map::from_iter(arguments)),
-                Some(&reasoning),
-                label,
+            let arguments = record.get("contents").and_then(Value::as_array).into_iter().flatten();
+            let arguments = arguments_of(
+                arguments.filter(|line| line.get("origin").is_some_and(|origin| origin == "tool_arguments")),
             );
+            let reasoning = of("reasoning").join("\n");
+            session.calls(text("tool"), arguments, Some(&reasoning), label);
         }
         "steps/toolCallResult" if !of("tool_output").is_empty() => {
             session.results(json!(of("tool_output").join("\n")), false, label);
@@ -92,5 +91,59 @@ fn step(session: &mut Session, record: &Value) {
             session.add("memory_read", label, [("memory", json!(of("memory")))]);
         }
         _ => {}
+    }
+}
+
+/// Puts the arguments of a call together again. Records of earlier versions have neither names nor numbers.
+fn arguments_of<'a>(lines: impl Iterator<Item = &'a Value>) -> Value {
+    let mut arguments = Map::new();
+    for (at, line) in lines.enumerate() {
+        let text = |key: &str| line.get(key).and_then(Value::as_str);
+        let written = text("text").unwrap_or_default();
+        let value = match text("type") {
+            Some(_) => serde_json::from_str(written).unwrap_or_else(|_| json!(written)),
+            None => parsed(&json!(written)),
+        };
+        let number = at + 1;
+        let path = text("argument").map_or_else(|| format!("/argument{number}"), str::to_owned);
+        let path: Vec<&str> = path.split('/').skip(1).collect();
+        put(&mut arguments, &path, value);
+    }
+    let arguments = arguments.into_iter().map(|(name, value)| (name, listed(value)));
+    Value::Object(arguments.collect())
+}
+
+/// Puts a value where a JSON Pointer says, within objects; places in lists are names here.
+fn put(members: &mut Map<String, Value>, path: &[&str], value: Value) {
+    let Some((token, path)) = path.split_first() else {
+        return;
+    };
+    let name = token.replace("~1", "/").replace("~0", "~");
+    match path {
+        [] => drop(members.insert(name, value)),
+        path => {
+            if let Value::Object(inner) = members.entry(name).or_insert_with(|| json!({})) {
+                put(inner, path, value);
+            }
+        }
+    }
+}
+
+/// Makes lists of the objects whose names are 0, 1, 2 and so on.
+fn listed(value: Value) -> Value {
+    let Value::Object(mut members) = value else {
+        return value;
+    };
+    let items: Option<Vec<Value>> = (0..members.len())
+        .map(|at| members.get(&at.to_string()).cloned())
+        .collect();
+    match items {
+        Some(items) if !items.is_empty() => Value::Array(items.into_iter().map(listed).collect()),
+        Some(_) | None => {
+            for member in members.values_mut() {
+                *member = listed(member.take());
+            }
+            Value::Object(members)
+        }
     }
 }

@@ -17,6 +17,7 @@ mod tau_bench;
 
 use serde_json::Value;
 
+pub(super) use audit::DECIDED;
 pub(super) use messages::is_log;
 use session::Session;
 

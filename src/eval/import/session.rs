@@ -64,6 +64,8 @@ impl Label {
 pub(super) struct Session {
     /// Its id within its suite.
     pub(super) id: String,
+    /// The id of the agent, where it is known.
+    pub(super) agent: Option<String>,
     /// The instructions of the agent.
     pub(super) instructions: String,
     /// Tools, as suites have them.
@@ -162,7 +164,8 @@ impl Session {
 
     /// Writes the session as lines of a suite; a long one as several, each with so many steps as a session may have.
     pub(super) fn lines(&self, source: &str) -> Vec<Line> {
-        let agent = json!({"id": "agent", "name": "Agent", "instructions": self.instructions, "tools": self.tools});
+        let id = self.agent.as_deref().unwrap_or("agent");
+        let agent = json!({"id": id, "name": "Agent", "instructions": self.instructions, "tools": self.tools});
         let parts = self.steps.chunks(MAX_STEPS).enumerate();
         let lines = parts.map(|(index, steps)| {
             let id = if index == 0 {
