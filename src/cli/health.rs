@@ -1,14 +1,15 @@
 //! `guardian health`.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use anyhow::Context;
 use clap::Args;
 use url::Url;
 
 use super::output::say;
 use super::{ConfigArgument, Ended};
-use crate::config::Config;
+use crate::server::{Settings, parse_listen};
 
 /// Ask a running server whether it takes steps; for health checks of containers.
 ///
@@ -29,18 +30,25 @@ pub(super) struct Arguments {
 const MAX_LINES: usize = 64;
 
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
-    let url = match &arguments.url {
-        Some(url) => url.clone(),
-        None => own_address(&arguments.config.load_without_keys()?)?,
-    };
     let is_own = arguments.url.is_none();
+    let urls = match &arguments.url {
+        Some(url) => vec![url.clone()],
+        None => own_addresses(&arguments.config)?,
+    };
     let client = reqwest::Client::builder()
         .timeout(Duration::from_millis(arguments.timeout_ms))
         .no_proxy()
         // At a loopback address the certificate has another name; nothing secret is sent there.
         .tls_danger_accept_invalid_certs(is_own)
         .build()?;
-    let answer = client.get(url.join("readyz")?).send().await?;
+    let mut asked = client
+        .get(urls.first().context("there is no address to ask")?.join("readyz")?)
+        .send()
+        .await;
+    if let (Err(_), Some(with_tls)) = (&asked, urls.get(1)) {
+        asked = client.get(with_tls.join("readyz")?).send().await.or(asked);
+    }
+    let answer = asked?;
     let status = answer.status();
     let said = answer.text().await.unwrap_or_default();
     let mut lines = said.lines().take(MAX_LINES).map(super::printable);
@@ -51,13 +59,30 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// Returns the address at which a server with this configuration can be asked from the same machine.
-fn own_address(config: &Config) -> anyhow::Result<Url> {
-    let mut address = config.server.listen;
+/// Returns the addresses at which the server can be asked from the same machine. A configuration that cannot be read is no answer: the server
+/// goes on with the one before, and is asked at the usual place, without and with TLS.
+fn own_addresses(argument: &ConfigArgument) -> anyhow::Result<Vec<Url>> {
+    let why = match argument.load_without_keys() {
+        Ok(config) => return Ok(vec![own_address(config.server.listen, config.server.scheme())?]),
+        Err(why) => why,
+    };
+    let listen = std::env::var("GUARDIAN_LISTEN").ok();
+    let listen = listen.and_then(|listen| parse_listen(&listen).ok());
+    let listen = listen.unwrap_or_else(|| Settings::default().listen);
+    eprintln!(
+        "note: the configuration cannot be read, so {listen} is asked (GUARDIAN_LISTEN, else the default; `--url` names another): {why:#}"
+    );
+    ["http", "https"]
+        .into_iter()
+        .map(|scheme| own_address(listen, scheme))
+        .collect()
+}
+
+fn own_address(mut address: SocketAddr, scheme: &str) -> anyhow::Result<Url> {
     match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => address.set_ip(Ipv4Addr::LOCALHOST.into()),
         IpAddr::V6(ip) if ip.is_unspecified() => address.set_ip(Ipv6Addr::LOCALHOST.into()),
         IpAddr::V4(_) | IpAddr::V6(_) => {}
     }
-    Ok(Url::parse(&format!("{}://{address}/", config.server.scheme()))?)
+    Ok(Url::parse(&format!("{scheme}://{address}/"))?)
 }

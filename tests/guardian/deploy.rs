@@ -84,10 +84,23 @@ fn a_reload_that_failed_is_seen_by_a_health_check() {
         let (well, said) = health(&program);
         assert!(well, "{said}");
         if said.contains("not reloaded at ") && said.contains("guardian.toml") {
-            return;
+            break;
         }
         assert!(begun.elapsed() < Duration::from_secs(30), "{said}");
     }
+    // As in a container: the file that is broken says the address, too.
+    let output = Command::new(env!("CARGO_BIN_EXE_guardian"))
+        .args(["health", "--config"])
+        .arg(program.folder().join("guardian.toml"))
+        .env("GUARDIAN_LISTEN", program.address.to_string())
+        .output()
+        .unwrap();
+    let said = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+    assert!(output.status.success(), "{said}");
+    assert!(
+        said.contains(&format!("cannot be read, so {} is asked", program.address)) && said.contains("not reloaded at "),
+        "{said}"
+    );
 }
 
 #[cfg(unix)]
