@@ -38,6 +38,8 @@ pub struct Key {
 #[derive(Debug, Default)]
 pub struct Keyring {
     keys: HashMap<[u8; 32], Identity>,
+    /// Ends of keys that are earlier than in `keys`.
+    ended: HashMap<[u8; 32], Timestamp>,
     issuers: Vec<Arc<Issuer>>,
     certificates: Vec<CertificateRule>,
 }
@@ -91,7 +93,31 @@ impl Keyring {
         self
     }
 
-    /// Fetches the keys of issuers before the first token comes.
+    /// Returns the same, in which the keys have ended that `fresh` has no more or lets end earlier; and whose they are. No other becomes good by
+    /// it, and credentials are asked for still.
+    #[must_use]
+    pub fn ended_as_in(&self, fresh: &Self) -> (Self, Vec<String>) {
+        let now = Timestamp::now();
+        let (mut ended, mut whose) = (HashMap::new(), Vec::new());
+        for (digest, identity) in &self.keys {
+            let still = fresh.keys.get(digest);
+            let still = still.filter(|other| other.caller.organisation == identity.caller.organisation);
+            let end = still.map_or(Some(now), |other| other.expires);
+            if let Some(end) = end.filter(|end| identity.expires.is_none_or(|known| *end < known)) {
+                ended.insert(*digest, end);
+                whose.push(format!("{} {}", identity.caller.organisation, identity.caller.name));
+            }
+        }
+        let same = Self {
+            keys: self.keys.clone(),
+            ended,
+            issuers: self.issuers.clone(),
+            certificates: self.certificates.clone(),
+        };
+        (same, whose)
+    }
+
+    /// Fetches the keys of issuers that were never asked, before the first token comes.
     pub fn warm_up(&self) {
         for issuer in &self.issuers {
             let issuer = Arc::clone(issuer);
@@ -130,7 +156,7 @@ impl Keyring {
     pub async fn of_text(&self, shown: &[u8]) -> Result<Identity, Denied> {
         let digest: [u8; 32] = Sha256::digest(shown).into();
         if let Some(identity) = self.keys.get(&digest) {
-            return match identity.expires {
+            return match self.ended.get(&digest).copied().or(identity.expires) {
                 Some(end) if end <= Timestamp::now() => Err(Denied::Expired),
                 Some(_) | None => Ok(identity.clone()),
             };

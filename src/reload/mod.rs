@@ -7,7 +7,8 @@
 //!                       └─ an error: nothing changes; log, metric and /readyz say where it is
 //! ```
 //!
-//! INVARIANT: nothing is put in force before everything is known to be in order, and everything was read while no file changed.
+//! INVARIANT: nothing is put in force before everything is known to be in order, and everything was read while no file changed. Keys that are
+//! taken away are the exception: they end also where the rest is broken.
 
 mod describe;
 mod ledger;
@@ -179,6 +180,7 @@ impl Reloader {
                 tracing::error!("not reloaded, the old configuration stays: {told}");
                 self.parts.control.report_broken(Some(&told));
                 metrics::gauge!(names::RELOAD_BROKEN).set(1.0);
+                self.end_keys();
                 Outcome::Broken
             }
         };
@@ -187,6 +189,17 @@ impl Reloader {
         word.version = state.snapshot.version();
         metrics::counter!(names::RELOADS, "outcome" => outcome.as_str()).increment(1);
         outcome
+    }
+
+    /// Refuses keys that the configuration has no more, where it can be read and only a policy or prompts of it are broken: one organisation's
+    /// mistake does not keep a key of another one good.
+    fn end_keys(&self) {
+        let keyring = config::load(self.parts.file.as_deref()).map(|config| app::keyring(&config));
+        if let Ok(Ok(keyring)) = keyring {
+            for key in self.parts.control.end_keys(&keyring) {
+                tracing::warn!("the key is refused from now on, as it was taken away or has ended: {key}");
+            }
+        }
     }
 
     /// Reads everything, while nothing changed.

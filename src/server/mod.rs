@@ -450,6 +450,17 @@ impl Control {
         })
     }
 
+    /// Refuses the keys that this keyring has no more, though the rest of it cannot be put in force. Returns whose they are.
+    pub fn end_keys(&self, fresh: &Keyring) -> Vec<String> {
+        // A server with keys is not to be emptied by half of a file.
+        if fresh.is_empty() {
+            return Vec::new();
+        }
+        let (keyring, ended) = self.shared.keyring.load().ended_as_in(fresh);
+        self.shared.keyring.store(Arc::new(keyring));
+        ended
+    }
+
     /// Reports on `/readyz` that what is configured cannot be used, and why; `None`: it can.
     pub fn report_broken(&self, why: Option<&str>) {
         let since = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
