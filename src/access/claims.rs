@@ -43,6 +43,7 @@ pub(super) fn identity(settings: &Settings, claims: &Map<String, Value>) -> Resu
             name: format!("token:{}:{caller}", settings.name),
         },
         scopes,
+        scope_claim: settings.scope_claim.clone(),
         expires: expires.and_then(|seconds| Timestamp::from_second(seconds).ok()),
     })
 }

@@ -12,6 +12,8 @@ pub struct Identity {
     pub caller: Caller,
     /// Its scopes.
     pub scopes: Scopes,
+    /// The claim of its token that says its scopes, where one is configured.
+    pub scope_claim: Option<String>,
     /// The end of its credential; `None`: when it is taken away.
     pub expires: Option<Timestamp>,
 }

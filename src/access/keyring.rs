@@ -53,6 +53,7 @@ impl Keyring {
                 name: key.name,
             },
             scopes: key.scopes,
+            scope_claim: None,
             expires: key.expires,
         };
         self.keys.insert(key.digest, identity);
@@ -193,6 +194,7 @@ impl Keyring {
                             name: format!("certificate:{name}"),
                         },
                         scopes: Scopes::JUDGE,
+                        scope_claim: None,
                         expires: None,
                     });
                 }

@@ -41,7 +41,7 @@ pub(super) async fn authenticate(
 ) -> Result<Identity, Refusal> {
     let identity = identify(shared, headers, extensions).await?;
     if !identity.scopes.has(scope) {
-        return Err(Refusal::MissingScope(scope));
+        return Err(Refusal::MissingScope(scope, identity.scope_claim));
     }
     Ok(identity)
 }
@@ -57,6 +57,7 @@ pub(super) async fn identify(
         return Ok(Identity {
             caller: Guardian::local_caller(),
             scopes: Scopes::all(),
+            scope_claim: None,
             expires: None,
         });
     }

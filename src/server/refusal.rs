@@ -26,7 +26,7 @@ pub enum Refusal {
     /// 403: the credential speaks for another organisation than the certificate of the connection.
     Contradictory,
     /// 403: the credential may not be used for this.
-    MissingScope(Scope),
+    MissingScope(Scope, Option<String>),
     /// 403: the body says that it comes from another organisation.
     ClaimsAnother,
     /// 403: the key's organisation is not served any more.
@@ -68,7 +68,7 @@ impl Refusal {
             }
             Refusal::OrganisationGone
             | Refusal::Contradictory
-            | Refusal::MissingScope(_)
+            | Refusal::MissingScope(..)
             | Refusal::ClaimsAnother
             | Refusal::ForeignHost
             | Refusal::ForeignOrigin => StatusCode::FORBIDDEN,
@@ -92,7 +92,7 @@ impl Refusal {
             Refusal::WrongToken(_) => "wrong_token",
             Refusal::Unverifiable => "unverifiable_token",
             Refusal::Contradictory => "contradictory_credentials",
-            Refusal::MissingScope(_) => "missing_scope",
+            Refusal::MissingScope(..) => "missing_scope",
             Refusal::ClaimsAnother => "claims_another_organisation",
             Refusal::OrganisationGone => "organisation_gone",
             Refusal::ForeignHost => "foreign_host",
@@ -127,9 +127,14 @@ impl Refusal {
             Refusal::Contradictory => RpcError::authorization(
                 "the credential and the certificate of the connection are of different organisations",
             ),
-            Refusal::MissingScope(scope) => {
+            Refusal::MissingScope(scope, None) => {
                 RpcError::authorization(format!("this credential lacks the scope `{}`", scope.as_str()))
             }
+            Refusal::MissingScope(scope, Some(claim)) => RpcError::authorization(format!(
+                "the token lacks the scope `{}`: expected `guardian:{}` in its claim `{claim}` (`scope_claim` of the issuer)",
+                scope.as_str(),
+                scope.as_str()
+            )),
             Refusal::ClaimsAnother => RpcError::authorization(
                 "the request names another organisation than its credential: take the user's `organization` out, or send it with \
                  that organisation's key",
@@ -190,7 +195,7 @@ impl Refusal {
             }
             Refusal::OrganisationGone
             | Refusal::Contradictory
-            | Refusal::MissingScope(_)
+            | Refusal::MissingScope(..)
             | Refusal::ClaimsAnother
             | Refusal::ForeignHost
             | Refusal::ForeignOrigin

@@ -257,6 +257,34 @@ async fn scopes_of_a_token_say_what_it_may_do() {
         assert_eq!(whoami(&guardian, &token).await.1["organisation"], "acme", "{scope}");
         let reply = guardian.post_as(&token, &user_message("hello")).await;
         assert_eq!(reply.status, if may { 200 } else { 403 }, "{scope}: {reply:?}");
+        let names_the_claim = told(&reply).contains("expected `guardian:judge` in its claim `scope`");
+        assert_eq!(names_the_claim, !may, "{reply:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_doctor_asks_issuers_for_their_keys() {
+    let issuer = Issuer::start().await;
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("guardian.toml"), issuer.trusted("")).unwrap();
+    for (mood, code, found) in [
+        (Mood::Well, 0, "1 keys for signatures"),
+        (Mood::Gone, 1, "expected status 200, found 404"),
+    ] {
+        issuer.feels(mood);
+        let mut doctor = std::process::Command::new(env!("CARGO_BIN_EXE_guardian"));
+        doctor
+            .args(["doctor", "--config", "guardian.toml"])
+            .current_dir(folder.path());
+        let output = tokio::task::spawn_blocking(move || doctor.output().unwrap())
+            .await
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(code), "{text}");
+        assert!(
+            text.lines().any(|line| line.contains("issuer") && line.contains(found)),
+            "{text}"
+        );
     }
 }
 
