@@ -69,13 +69,6 @@ struct IssuerKey {
     key: Arc<DecodingKey>,
 }
 
-/// The choice to fetch even if a fetch has just been tried.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Hurry {
-    No,
-    Yes,
-}
-
 impl Jwks {
     pub(super) fn new(settings: &Settings) -> Result<Self, SettingsError> {
         let mut builder = outgoing::client().timeout(TIMEOUT);
@@ -109,24 +102,38 @@ impl Jwks {
         let known = match self.usable() {
             Some(known) => known,
             None => {
-                self.fetch(Hurry::No).await;
+                self.fetch().await;
                 self.usable().ok_or(NoKey::Unavailable)?
             }
         };
         if known.at.elapsed() > self.refresh && self.may_try() {
             let this = Arc::clone(self);
-            tokio::spawn(async move { this.fetch(Hurry::No).await });
+            tokio::spawn(async move { this.fetch().await });
         }
         if let Some(key) = known.find(id, algorithm) {
             return Ok(key);
         }
-        self.fetch(Hurry::No).await;
+        self.fetch().await;
         let known = self.usable().ok_or(NoKey::Unavailable)?;
         known.find(id, algorithm).ok_or(NoKey::Unknown)
     }
 
-    pub(super) async fn fetch_now(self: &Arc<Self>) {
-        self.fetch(Hurry::Yes).await;
+    /// Fetches the set, if no fetch was ever tried.
+    pub(super) async fn fetch_first(self: &Arc<Self>) {
+        let tried = *self.tried.lock().unwrap_or_else(PoisonError::into_inner);
+        if tried.is_none() {
+            self.fetch().await;
+        }
+    }
+
+    /// Reads the set, and forgets it: how many keys there are, or why there is none.
+    pub(super) async fn probe(&self) -> Result<usize, String> {
+        Ok(self.read_in_time().await?.len())
+    }
+
+    async fn read_in_time(&self) -> Result<Vec<IssuerKey>, String> {
+        let read = tokio::time::timeout(TIMEOUT, self.read()).await;
+        read.unwrap_or_else(|_| Err(format!("no answer within {} seconds", TIMEOUT.as_secs())))
     }
 
     fn usable(&self) -> Option<Arc<Fetched>> {
@@ -144,16 +151,15 @@ impl Jwks {
     }
 
     /// Fetches the set, if none was fetched just now. Returns when the fetch that is under way has ended.
-    async fn fetch(self: &Arc<Self>, hurry: Hurry) {
+    async fn fetch(self: &Arc<Self>) {
         let this = Arc::clone(self);
         let fetching = tokio::spawn(async move {
             let _alone = this.fetching.lock().await;
-            if hurry == Hurry::No && !this.may_try() {
+            if !this.may_try() {
                 return;
             }
             this.note_try();
-            let read = tokio::time::timeout(TIMEOUT, this.read()).await;
-            let read = read.unwrap_or_else(|_| Err(format!("no answer within {} seconds", TIMEOUT.as_secs())));
+            let read = this.read_in_time().await;
             // Counted from its end: a caller that waited for a slow fetch does not begin the next.
             this.note_try();
             let outcome = match read {

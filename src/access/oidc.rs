@@ -36,7 +36,16 @@ impl Issuer {
     }
 
     pub(super) async fn warm_up(&self) {
-        self.jwks.fetch_now().await;
+        self.jwks.fetch_first().await;
+    }
+
+    /// Asks for the keys once: how many there are, or why they cannot be had.
+    ///
+    /// # Errors
+    ///
+    /// Why they cannot be had, in words.
+    pub async fn probe(settings: Settings) -> Result<usize, String> {
+        Jwks::new(&settings).map_err(|why| why.to_string())?.probe().await
     }
 
     /// Identifies the caller of a token.

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::checks::{self, Check, Health};
 use super::output::say;
 use super::{ConfigArgument, Ended, Quiet, printable, start_logging};
+use crate::access::Issuer;
 use crate::config::Config;
 use crate::llm::{self, ChatModel, Format};
 use crate::{app, gateway};
@@ -21,7 +22,8 @@ use known_steps::known_steps;
 /// Check that everything works, from the configuration to the judge's verdicts.
 ///
 /// Reads the configuration with policies and prompts, tries address, audit file, Redis and PostgreSQL, asks each endpoint, and then puts
-/// twenty known steps to the guardian: ten have to be stopped, ten have to pass. Exits with 0 when all is in order, 3 when
+/// known steps to the guardian: ten have to pass, and ten have to be stopped, three of them where no model is asked. Asks issuers of tokens
+/// for their keys. Exits with 0 when all is in order, 3 when
 /// something works less well than it should, 1 when something does not work.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
@@ -65,6 +67,22 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
 
     for settings in &config.gateways {
         table.print(&gateway(settings, &config, arguments.offline).await);
+    }
+
+    for issuer in &config.oidc {
+        let what = "issuer";
+        if arguments.offline {
+            table.print(&Check::fine(
+                what,
+                format!("{}: its keys were not asked for (--offline)", issuer.issuer),
+            ));
+            continue;
+        }
+        let next = "check `issuer`, `jwks_url` and `ca_file` in `[oidc]`, and whether this machine reaches it; until then its tokens are refused with 503";
+        table.print(&match Issuer::probe(issuer.clone()).await {
+            Ok(keys) => Check::fine(what, format!("{}: {keys} keys for signatures", issuer.issuer)),
+            Err(why) => Check::failed(what, format!("{}: {why}", issuer.issuer), next),
+        });
     }
 
     let mut asks_judge = false;

@@ -488,6 +488,7 @@ pub struct Prepared {
 impl Prepared {
     /// Puts them in force. Connections that stand keep the certificate that they began with.
     pub fn put_in_force(self) {
+        self.keyring.warm_up();
         self.shared.keyring.store(Arc::new(self.keyring));
         if let (Some(tls), Some(certificates)) = (&self.shared.tls, self.certificates) {
             tls.replace(certificates);

@@ -641,3 +641,52 @@ async fn a_node_that_reads_its_files_lets_the_others_look_at_theirs_and_one_that
             .await;
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_that_is_taken_away_is_refused_also_while_the_policy_of_another_organisation_is_broken() {
+    let key = |name: &str| {
+        let hash = hash(&format!("{name}-key-0123456789"));
+        format!("[[organisations.keys]]\nname = \"{name}\"\nkey = \"sha256:{hash}\"\n")
+    };
+    let globex = format!("[[organisations]]\nid = \"globex\"\n{}", key("stays"));
+    let acme = organisation("policy = \"policy.toml\"");
+    let server = Watched::with(
+        &format!("{acme}{globex}{}", key("lost")),
+        &[("policy.toml", "extends = \"default\"\n")],
+    )
+    .await;
+    let status = async |key: &str| server.post(key, &user_message("hello")).await.0;
+    assert_eq!(status("lost-key-0123456789").await, 200);
+    rename_over(&server.path("policy.toml"), "dany = 1\n");
+    let broken = || async { server.readyz().await.contains("dany") };
+    server.until("told: where it is broken", broken).await;
+
+    let text = std::fs::read_to_string(server.path("guardian.toml")).unwrap();
+    rename_over(&server.path("guardian.toml"), &text.replace(&key("lost"), &key("new")));
+    let refused = || async { status("lost-key-0123456789").await == 401 };
+    server.until("refused: the key that was taken away", &refused).await;
+    assert_eq!(status("stays-key-0123456789").await, 200);
+    assert_eq!(status(KEY).await, 200);
+    assert_eq!(status("new-key-0123456789").await, 401, "nothing new comes into force");
+    rename_over(&server.path("guardian.toml"), &text);
+    let back = || async { status("lost-key-0123456789").await == 200 };
+    server.until("good again: the key that was put back", back).await;
+    rename_over(&server.path("guardian.toml"), &text.replace(&key("lost"), &key("new")));
+    server.until("refused again", &refused).await;
+    rename_over(&server.path("policy.toml"), "extends = \"default\"\n");
+    let known = || async { status("new-key-0123456789").await == 200 };
+    server.until("known: the new key", known).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_keys_of_a_new_issuer_are_fetched_before_a_token_comes() {
+    let issuer = crate::issuer::Issuer::start().await;
+    let server = Watched::with(&organisation(""), &[]).await;
+    let text = std::fs::read_to_string(server.path("guardian.toml")).unwrap();
+    let trusted = format!(
+        "[oidc]\nissuer = \"{}\"\naudience = \"guardian\"\norganisation = \"acme\"\n",
+        issuer.url()
+    );
+    rename_over(&server.path("guardian.toml"), &format!("{text}{trusted}"));
+    server.until("asked: the issuer", || async { issuer.asked() > 0 }).await;
+}
