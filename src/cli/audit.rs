@@ -17,7 +17,8 @@ use crate::config::Config;
 /// Search, show, export, verify and replay audit records in files and databases, and erase them in databases.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// List records, the latest first, one a line: time, id, decision, who decided, organisation, session, user, method, tool, message.
+    /// List records, the latest first, one a line: time, id, decision, who decided, organisation, session, user, method, tool, message; of a
+    /// change of the configuration what, from which version to which, in which files, and by whom.
     Search {
         #[command(flatten)]
         search: SearchFor,
@@ -239,7 +240,25 @@ impl SearchFor {
 
 fn one_line(line: &str) -> anyhow::Result<()> {
     let record: Value = serde_json::from_str(line)?;
-    let text = |key: &str| printable(record.get(key).and_then(Value::as_str).unwrap_or("-"));
+    let text = |key: &str| {
+        printable(
+            record
+                .get(key)
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty())
+                .unwrap_or("-"),
+        )
+    };
+    if record.get("kind").is_some_and(|kind| kind == "change") {
+        say!(
+            "{}  change  {}  {}  by {}",
+            text("time"),
+            text("organisation"),
+            changes(&record),
+            text("caller")
+        );
+        return Ok(());
+    }
     say!(
         "{}  {}  {:<6}  {:<8}  {}  {}  {}  {}  {}  {}",
         text("time"),
@@ -254,6 +273,37 @@ fn one_line(line: &str) -> anyhow::Result<()> {
         text("message")
     );
     Ok(())
+}
+
+/// Describes the parts of a change: what, from which version to which, keys, sections, and the files with their owners.
+fn changes(record: &Value) -> String {
+    let mut parts = Vec::new();
+    let mut versions = |what: &str, versions: &Value| {
+        let version = |key: &str| versions.get(key).and_then(Value::as_str).unwrap_or("none");
+        parts.push(format!("{what} {} -> {}", version("from"), version("to")));
+    };
+    let layers = record.get("layers").and_then(Value::as_object).into_iter().flatten();
+    let layers = layers.map(|(name, of_it)| (name.as_str(), of_it));
+    let whole = ["policy", "prompts"].map(|what| Some((what, record.get(what)?)));
+    for (what, of_it) in whole.into_iter().flatten().chain(layers) {
+        versions(what, of_it);
+    }
+    let list = |key: &str| {
+        let names = record.get(key).and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+    };
+    for (words, key) in [
+        ("keys added:", "keys_added"),
+        ("keys removed:", "keys_removed"),
+        ("settings of", "settings"),
+        ("in", "files"),
+    ] {
+        let names = list(key);
+        if !names.is_empty() {
+            parts.push(format!("{words} {names}"));
+        }
+    }
+    printable(&parts.join("; "))
 }
 
 fn show(records: &mut Records, id: &str) -> anyhow::Result<()> {

@@ -225,6 +225,13 @@ fn known(config: &Config, seen: Option<PathBuf>) -> anyhow::Result<Vec<StoredVer
     }
     if let Some(mut archive) = versions::archive(seen, config)? {
         known.extend(versions::seen_in(&mut archive, Sort::Policies)?);
+        // The version of a layer is in the history; what says it is the file that it stood in.
+        for mut kept in versions::seen_in(&mut archive, Sort::PolicyFiles)? {
+            if known.iter().all(|known| known.version != kept.version) {
+                kept.whose = format!("the policy file in which this layer stood, {}", kept.whose);
+                known.push(kept);
+            }
+        }
     }
     Ok(known)
 }

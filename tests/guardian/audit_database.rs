@@ -221,6 +221,95 @@ fn records_in_a_file_have_chains_over_restarts_and_rotation() {
 }
 
 #[test]
+fn recorded_calls_are_decided_again_with_their_numbers_and_what_a_record_does_not_tell_is_said() {
+    let home = tempfile::tempdir().unwrap();
+    let policy = home.path().join("policy.toml");
+    std::fs::write(&policy, "[audit]\ncontents = true\n").unwrap();
+    let program = Program::start(&format!(
+        "policy = {policy:?}\n[audit]\nto = \"audit.jsonl\"\non_failure = \"refuse\"\n"
+    ));
+    let folder = program.folder.path();
+    let amounts = json!({"amount": 900, "lines": [{"sku": "a", "count": 2}, {"sku": "", "count": 7}], "gift": false});
+    program.post(&tool_call("orders.refund", "order", &amounts));
+    let line = std::fs::read_to_string(folder.join("audit.jsonl")).unwrap();
+    let line = line.lines().find(|line| line.contains("orders.refund")).unwrap();
+    let record: Value = serde_json::from_str(line).unwrap();
+    let limit = |amount: u32| {
+        let order = "context.numbers.hasTag(\"order.amount\") && context.numbers.getTag(\"order.amount\")";
+        let lists = "context.values.hasTag(\"order.lines.count\") && context.values.getTag(\"order.lines.count\").contains(\"7\")";
+        let condition = format!(
+            "@id(\"much\") forbid(principal, action, resource == Tool::\"orders.refund\") unless {{ {order} <= {amount} && {lists} }};"
+        );
+        std::fs::write(
+            folder.join(format!("{amount}.toml")),
+            format!("[conditions]\ntext = {condition:?}\n"),
+        )
+        .unwrap();
+    };
+    limit(5000);
+    limit(500);
+    let diff = |to: &str, lines: &[&Value]| {
+        let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        std::fs::write(folder.join("on.jsonl"), lines).unwrap();
+        run(
+            folder,
+            &["policy", "diff", "default", to, "--offline", "--on", "on.jsonl"],
+        )
+    };
+
+    let change = json!({"time": "2026-11-28T22:00:00Z", "kind": "change", "organisation": "default", "caller": "file watch",
+        "policy": {"from": "81c2", "to": "0fd1"}, "keys_removed": ["ci"], "files": ["/etc/p.toml (user 1000)"]});
+    let mut of_another = record.clone();
+    of_another["organisation"] = json!("beta");
+    let (code, found) = diff("5000.toml", &[&change, &record, &of_another]);
+    assert!(code == Some(0) && found.contains("0 of 1 verdicts change"), "{found}");
+    let (code, found) = diff("500.toml", &[&change, &record, &of_another]);
+    let names = format!(
+        "{}  agent-1  steps/toolCallRequest orders.refund  allow -> deny",
+        record["decision_id"].as_str().unwrap()
+    );
+    assert!(
+        code == Some(3) && found.contains(&names) && found.contains("1 of 1 verdicts change"),
+        "{found}"
+    );
+    assert!(
+        diff("500.toml", &[&of_another])
+            .1
+            .contains("there is no record of organisation `default`")
+    );
+
+    let (mut bare, mut masked, mut silent) = (record.clone(), record.clone(), record.clone());
+    bare["contents"] =
+        json!([{"pointer": "/params/toolCallRequest/inputs/0/value", "origin": "tool_arguments", "text": "17"}]);
+    masked["contents"][0]["text"] = json!("[masked]");
+    silent.as_object_mut().unwrap().remove("contents");
+    for (record, why) in [
+        (
+            &bare,
+            "of 1 steps, the record has neither names nor numbers of arguments",
+        ),
+        (&masked, "of 1 steps, texts were masked when they were recorded"),
+        (&silent, "of 1 steps, the record has no texts"),
+    ] {
+        let (_, found) = diff("500.toml", &[record]);
+        let apart = found.contains("0 of 1 verdicts change")
+            && found.contains("1 more may change")
+            && found.contains("uncertain: ");
+        assert!(apart && found.contains(why), "{found}");
+    }
+
+    std::fs::write(folder.join("changed.jsonl"), format!("{change}\n{line}\n")).unwrap();
+    let (code, found) = run(folder, &["audit", "replay", "--offline", "--database", "changed.jsonl"]);
+    assert!(
+        code == Some(0) && found.contains("organisation default\n0 of 1 verdicts change"),
+        "{found}"
+    );
+    let (_, found) = run(folder, &["audit", "search", "--database", "changed.jsonl"]);
+    let told = "change  default  policy 81c2 -> 0fd1; keys removed: ci; in /etc/p.toml (user 1000)  by file watch\n";
+    assert!(found.contains(told), "{found}");
+}
+
+#[test]
 fn no_acknowledged_record_is_lost_or_doubled_when_the_database_goes_and_the_guardian_is_killed() {
     let Some(schema) = Schema::new() else { return };
     let home = tempfile::tempdir().unwrap();
@@ -353,7 +442,8 @@ fn history_of(folder: &Path, filter: &[&str], expected: usize) -> String {
     let begun = std::time::Instant::now();
     loop {
         let (_, lines) = run(folder, &[&["policy", "history"], filter].concat());
-        if lines.lines().count() == expected {
+        // Below those of layers stand the versions of verdicts.
+        if lines.lines().filter(|line| !line.starts_with(' ')).count() == expected {
             return lines;
         }
         assert!(
@@ -399,7 +489,17 @@ fn one_layer_goes_back_alone_and_the_audit_says_who_took_it_back() {
     let history = |filter: &[&str], expected: usize| history_of(folder, filter, expected);
     let changed = |member: &str| change_of_the_bots(folder, member);
     let team = ["--team", "desk"];
-    history(&[], 3);
+    let lines = history(&[], 3);
+    let (_, answer) = program.post(&tool_call("search", "q", &json!("hammer")));
+    let of_verdict = answer["result"]["data"]["policyVersion"].as_str().unwrap();
+    assert!(
+        lines.contains(&format!("policyVersion {of_verdict} of team `desk`\n")),
+        "{lines}"
+    );
+    let of_layer = lines.lines().find(|line| line.contains(" teams.desk  ")).unwrap();
+    let of_layer = of_layer.split("  ").nth(2).unwrap();
+    let (code, shown) = run(folder, &["policy", "show", of_layer]);
+    assert!(code == Some(0) && shown.contains("# They pay."), "{shown}");
     std::fs::write(&policy, text("a", &deny("two"))).unwrap();
     history(&team, 2);
     // What the organisation says changes meanwhile, and stays.
@@ -419,7 +519,7 @@ fn one_layer_goes_back_alone_and_the_audit_says_who_took_it_back() {
     assert!(
         history(&team, 3)
             .lines()
-            .last()
+            .rfind(|line| !line.starts_with(' '))
             .unwrap()
             .contains("guardian policy rollback")
     );

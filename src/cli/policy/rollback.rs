@@ -51,7 +51,9 @@ pub(in crate::cli) struct Arguments {
 
 pub(super) fn history(arguments: &HistoryArguments) -> anyhow::Result<Ended> {
     let config = load_with(arguments.config.config.as_deref(), Keys::Unneeded)?;
-    for line in lines(&mut archive(arguments, &config)?)? {
+    let mut archive = archive(arguments, &config)?;
+    let files = seen_in(&mut archive, Sort::PolicyFiles)?;
+    for line in lines(&mut archive)? {
         let wanted = arguments.organisation.organisation.as_deref();
         let (organisation, layer) = match line.organisation.split_once(' ') {
             Some((organisation, layer)) => (organisation, Some(layer)),
@@ -62,9 +64,37 @@ pub(super) fn history(arguments: &HistoryArguments) -> anyhow::Result<Ended> {
             let told =
                 [&line.time, &line.organisation, &line.version, &line.by].map(|text| super::super::printable(text));
             say!("{}", told.join("  "));
+            let file = config
+                .organisations
+                .iter()
+                .find(|settings| settings.id.as_str() == organisation);
+            let kept = files.iter().find(|kept| kept.version == line.version);
+            if let (Some(settings), Some(kept)) = (file, kept) {
+                effective(settings, &kept.text, layer);
+            }
         }
     }
     Ok(Ended::Done)
+}
+
+/// Prints the versions that verdicts have under this file where a layer holds: that of a layer is the version of its own words.
+fn effective(settings: &OrganisationSettings, text: &str, layer: Option<&str>) {
+    let PolicyChoice::File(file) = &settings.policy else {
+        return;
+    };
+    let name = file.display().to_string();
+    let policy = PolicyFile::parse(text, &name).and_then(|policy| policy.compile(&name));
+    // The files beside it may be gone.
+    let Ok(policy) = policy else { return };
+    for (selected, policy) in policy.layers.iter() {
+        let names = [("teams", selected.team), ("agents", selected.agent)];
+        let names = names.map(|(section, name)| name.map(|name| format!("{section}.{name}")));
+        if layer.is_none() || names.iter().any(|name| name.as_deref() == layer) {
+            let whose = selected.to_string();
+            let whose = super::super::printable(whose.trim_start_matches(", "));
+            say!("    policyVersion {} of {whose}", policy.version);
+        }
+    }
 }
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
