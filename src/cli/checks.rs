@@ -3,6 +3,7 @@
 use crate::config::Config;
 use crate::model::Enforcement;
 use crate::pipeline::Organisations;
+use crate::policy::Policy;
 use crate::{audit, server, telemetry};
 
 /// The result of a check, from the best to the worst.
@@ -114,6 +115,36 @@ pub(super) fn observing(config: &Config, organisations: &Organisations) -> Vec<C
     let next = "nothing to do while you watch (`guardian monitor`); then take `mode = \"observe\"` away";
     let lines = organisations.observing().into_iter().chain(gateways);
     lines.map(|line| Check::degraded("observing", line, next)).collect()
+}
+
+/// Reports what is written for a judge where there is none.
+pub(super) fn unread(config: &Config, organisations: &Organisations) -> Vec<Check> {
+    if config.judge.is_some() {
+        return Vec::new();
+    }
+    let next = "add `[judge]` with a model; without one, rules and the local judge decide, and say what they can be told (`[[rules]]`, `[conditions]`, `[tools]`)";
+    let unread = config.organisations.iter().filter_map(|settings| {
+        let in_force = organisations.get(&settings.id)?;
+        let says = |is: fn(&Policy) -> bool| in_force.policies().any(|(_, policy)| is(policy));
+        let parts = [
+            ("`guidance`", says(|policy| !policy.guidance.is_empty())),
+            ("`[[examples]]`", says(|policy| !policy.examples.is_empty())),
+            ("prompts", settings.prompts.is_some()),
+        ];
+        let parts: Vec<&str> = parts
+            .into_iter()
+            .filter(|(_, is_there)| *is_there)
+            .map(|(name, _)| name)
+            .collect();
+        (!parts.is_empty()).then(|| {
+            format!(
+                "organisation `{}`: no judge reads its {}",
+                settings.id,
+                parts.join(", ")
+            )
+        })
+    });
+    unread.map(|line| Check::degraded("no judge", line, next)).collect()
 }
 
 fn metrics(settings: &server::Settings) -> Option<Check> {

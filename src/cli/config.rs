@@ -66,6 +66,7 @@ fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
     // Checking must not create the audit file.
     let config = config.alone();
     app::guardian(&config, &audit::Settings::Off)?;
+    let unread = checks::unread(&config, &app::organisations(&config)?);
     say!(
         "{} is in order",
         if config.file.starts_with("defaults") {
@@ -97,6 +98,12 @@ fn check(argument: &ConfigArgument) -> anyhow::Result<()> {
             policy.version,
             prompts.version()
         );
+    }
+    for issuer in &config.oidc {
+        say!("issuer:        {} (`guardian doctor` asks for its keys)", issuer.issuer);
+    }
+    for check in unread {
+        say!("note:          {}: {}", check.found, check.next);
     }
     Ok(())
 }

@@ -196,6 +196,7 @@ fn organisations(config: &Config) -> Vec<Check> {
             let mut checks = vec![there];
             checks.extend(checks::postures(config, &organisations));
             checks.extend(checks::observing(config, &organisations));
+            checks.extend(checks::unread(config, &organisations));
             checks
         }
         Err(error) => vec![Check::failed(

@@ -10,11 +10,12 @@ use super::output::say;
 use super::records::{Colours, Records, RecordsArgument, agent_of, by_weight, outcome, quoted};
 use super::{Ended, printable};
 use crate::audit::{AuditDatabase, Follower, KeptRecord};
+use crate::pipeline::Guardian;
 
 /// Show verdicts as they are given, one a line, until it is interrupted.
 ///
 /// Follows the audit file, also when it is rotated, or the database of records. Each line has the time (UTC), the decision (`would deny` where it was observed only),
-/// who decided, the step, agent and session, why, the words that counted most, and the id that `guardian why` takes.
+/// who decided, the step, organisation, agent and session, why, the words that counted most, and the id that `guardian why` takes.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
     /// Show only what was not allowed, or would not have been.
@@ -52,6 +53,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
             "{}: there is no such file yet; verdicts are shown once there is",
             file.display()
         );
+    }
+    if let Some(why) = arguments.records.unreadable() {
+        eprintln!("note: {why}");
     }
     let colours = Colours::of_output();
     let follow = |records: Records| {
@@ -94,9 +98,12 @@ fn shown(record: &KeptRecord, colours: Colours) -> String {
     let time = record.time.get(11..19).unwrap_or(&record.time);
     let what = [Some(record.method.as_str()), record.tool.as_deref()];
     let agent = agent_of(record);
-    let who = [agent.as_deref(), record.session.as_deref()];
-    let together = |parts: [Option<&str>; 2], with: &str| {
-        let parts: Vec<String> = parts.into_iter().flatten().map(printable).collect();
+    // Where there is no other organisation, its name says nothing.
+    let default = Guardian::local_caller().organisation;
+    let organisation = Some(record.organisation.as_str()).filter(|id| !id.is_empty() && *id != default.as_str());
+    let who = [organisation, agent.as_deref(), record.session.as_deref()];
+    let together = |parts: &[Option<&str>], with: &str| {
+        let parts: Vec<String> = parts.iter().flatten().map(|part| printable(part)).collect();
         parts.join(with)
     };
     let codes = record
@@ -110,9 +117,9 @@ fn shown(record: &KeptRecord, colours: Colours) -> String {
         printable(time),
         colours.paint(decision, &format!("{:12}", printable(&words))),
         printable(&record.source),
-        together(what, " "),
+        together(&what, " "),
     );
-    let who = together(who, "/");
+    let who = together(&who, "/");
     let seen = seen.filter(|_| decision != "allow").map(quoted).unwrap_or_default();
     for part in [who, printable(&codes.join(", ")), seen, printable(&record.decision_id)] {
         if !part.is_empty() {

@@ -144,6 +144,24 @@ impl RecordsArgument {
         Ok(records)
     }
 
+    /// Says where records of a server go that cannot be read back, and what to set: to standard error, or nowhere.
+    pub(super) fn unreadable(&self) -> Option<&'static str> {
+        let configured = match &self.audit {
+            Some(_) => return None,
+            None => self.config.load_without_keys().ok()?.audit,
+        };
+        match configured {
+            None | Some(audit::Settings::Stderr) => Some(
+                "`guardian serve` writes its records to standard error here, where this command cannot read them: set \
+                 `to = \"audit.jsonl\"` in `[audit]` of guardian.toml, and start it again",
+            ),
+            Some(audit::Settings::Off) => Some(
+                "records of `guardian serve` are written nowhere here: set `to = \"audit.jsonl\"` in `[audit]` of guardian.toml, and start it again",
+            ),
+            Some(audit::Settings::File(_) | audit::Settings::Sqlite(_) | audit::Settings::Postgres(_)) => None,
+        }
+    }
+
     /// Returns the file that the caller names, where it is not there.
     pub(super) fn missing(&self) -> Option<PathBuf> {
         let name = self.audit.as_deref()?;

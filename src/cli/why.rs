@@ -47,9 +47,11 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         look(&mut records, &arguments.id, &mut found)?;
     }
     let (line, record) = found.with_context(|| {
+        let unreadable = arguments.records.unreadable().map(|why| format!("; {why}"));
         format!(
-            "there is no such decision in {}: name the audit file or database of the guardian that decided (--audit)",
-            names.join(" and ")
+            "there is no such decision in {}: name the audit file or database of the guardian that decided (--audit){}",
+            names.join(" and "),
+            unreadable.unwrap_or_default()
         )
     })?;
     if arguments.json {

@@ -241,6 +241,12 @@ async fn a_decision_is_explained_in_the_words_that_were_seen() {
         }
     }
     run("ffffffff-nobody", 1);
+    let nothing = command(&["why", "ffffffff-nobody"], home.path()).output().unwrap();
+    let nothing = String::from_utf8(nothing.stderr).unwrap();
+    assert!(
+        nothing.contains("standard error") && nothing.contains("`to = \"audit.jsonl\"` in `[audit]`"),
+        "{nothing}"
+    );
     run("short", 1);
     let json: Value =
         serde_json::from_str(&said(&["why", &id, "--json", "--audit", "audit.jsonl"], home.path(), 0)).unwrap();
@@ -253,8 +259,8 @@ fn verdicts_are_shown_as_they_are_written_also_to_a_new_file() {
     let home = tempfile::tempdir().unwrap();
     let audit = home.path().join("audit.jsonl");
     let record = |id: &str, decision: &str| {
-        let record = json!({"time": "2026-11-23T19:00:00Z", "decision_id": id, "outcome": "decided", "method": "steps/message",
-            "decision": decision, "source": "rules", "findings": [{"rule": "a.b", "seen": "evil\u{1b}[31m words"}]});
+        let record = json!({"time": "2026-11-23T19:00:00Z", "decision_id": id, "outcome": "decided", "organisation": "acme", "agent": "desk",
+            "method": "steps/message", "decision": decision, "source": "rules", "findings": [{"rule": "a.b", "seen": "evil\u{1b}[31m words"}]});
         format!("{record}\n")
     };
     std::fs::write(&audit, record("first", "deny")).unwrap();
@@ -268,6 +274,7 @@ fn verdicts_are_shown_as_they_are_written_also_to_a_new_file() {
     let mut next = || lines.next().unwrap().unwrap();
     let first = next();
     assert!(first.contains("19:00:00  deny") && first.ends_with("first"), "{first}");
+    assert!(first.contains("  acme/desk  "), "{first}");
     assert!(first.contains("\"evil\\u{1b}[31m words\""), "{first}");
     let mut written = std::fs::OpenOptions::new().append(true).open(&audit).unwrap();
     std::io::Write::write_all(&mut written, record("second", "allow").as_bytes()).unwrap();

@@ -173,6 +173,24 @@ async fn a_fault_is_named_with_what_to_do_next() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn words_for_a_judge_that_is_not_there_are_reported() {
+    let folder = configured(None, "policy = \"p.toml\"\n");
+    std::fs::write(folder.path().join("p.toml"), "guidance = \"We sell spare parts.\"\n").unwrap();
+    let (code, text) = doctor(folder.path(), &["--offline"]).await;
+    assert_eq!(code, 3, "{text}");
+    let found = "organisation `default`: no judge reads its `guidance`";
+    assert!(text.contains(found), "{text}");
+    let check = Command::cargo_bin("guardian")
+        .unwrap()
+        .current_dir(folder.path())
+        .args(["config", "check", "--config", "guardian.toml"])
+        .output()
+        .unwrap();
+    assert!(check.status.success(), "{check:?}");
+    assert!(String::from_utf8_lossy(&check.stdout).contains(found), "{check:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn checking_leaves_no_audit_file_behind() {
     let folder = configured(None, "[audit]\nto = \"audit.jsonl\"");
     let (code, text) = doctor(folder.path(), &[]).await;
