@@ -48,7 +48,7 @@ pub use mask::MaskStyle;
 pub use modes::Modes;
 pub use names::NamePatterns;
 pub use profiles::PROFILE_NAMES;
-pub use suggest::with_suggestion;
+pub use suggest::{did_you_mean, with_suggestion};
 pub use tool_classes::ToolClassRules;
 pub use treatment::{DataFlow, TreatmentEntry};
 

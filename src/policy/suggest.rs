@@ -27,7 +27,7 @@ pub fn with_suggestion(message: &str) -> String {
 }
 
 /// The end of a message about an unknown name: the one that was most likely meant, or nothing.
-pub(super) fn did_you_mean<'n>(unknown: &str, known: impl Iterator<Item = &'n str>) -> String {
+pub fn did_you_mean<'n>(unknown: &str, known: impl Iterator<Item = &'n str>) -> String {
     nearest(unknown, known).map_or_else(String::new, |meant| format!("; did you mean `{meant}`?"))
 }
 

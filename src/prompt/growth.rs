@@ -4,6 +4,8 @@
 //! doubled 34 times takes 34 instructions and 16 GiB. So operators that make longer strings of strings, and blocks that capture what is written in
 //! them, are refused when templates are read; filters and functions that repeat are not there.
 
+use crate::policy::did_you_mean;
+
 /// The words that a statement may begin with.
 const STATEMENTS: &[&str] = &[
     "if", "elif", "else", "endif", "for", "endfor", "include", "with", "endwith", "raw", "endraw", "set", "block",
@@ -98,8 +100,9 @@ fn check(tag: &Tag) -> Result<(), String> {
     }
     if !STATEMENTS.contains(&statement) || (statement == "set" && !tag.plain.contains('=')) {
         return Err(format!(
-            "`{statement}` is not available: it builds strings that nothing bounds; there are {}",
-            STATEMENTS.join(", ")
+            "`{statement}` is not available, as it may build strings that nothing bounds: there are {}{}",
+            STATEMENTS.join(", "),
+            did_you_mean(statement, STATEMENTS.iter().copied())
         ));
     }
     Ok(())
@@ -119,6 +122,7 @@ mod tests {
             ("{% macro f(s) %}{{ s }}{% endmacro %}", "`macro`"),
             ("{%- filter upper %}x{% endfilter %}", "`filter`"),
             ("{% call f() %}x{% endcall %}", "`call`"),
+            ("{% block a %}{% endblok %}", "did you mean `endblock`?"),
             (
                 "{% block a %}{% set x = self.b() %}{{ x }}{{ x }}{% endblock %}",
                 "`self`",
