@@ -108,7 +108,7 @@ pub fn guardian_with_profiles(config: &Config, audit: &audit::Settings) -> Resul
                 learns: false,
                 mode: first.mode,
             };
-            organisations.insert(organisation(&settings, &mut BTreeMap::new())?);
+            organisations.insert(organisation(config, &settings, &mut BTreeMap::new())?);
         }
     }
     with_organisations(&measuring(config), organisations, audit)
@@ -182,7 +182,7 @@ pub fn organisations(config: &Config) -> Result<Organisations, AppError> {
     let mut prompts = BTreeMap::new();
     let mut organisations = Organisations::default();
     for settings in &config.organisations {
-        organisations.insert(organisation(settings, &mut prompts)?);
+        organisations.insert(organisation(config, settings, &mut prompts)?);
     }
     Ok(organisations)
 }
@@ -280,6 +280,7 @@ pub fn prompts(settings: &OrganisationSettings) -> Result<Prompts, AppError> {
 
 /// Makes one organisation; prompts of the same folder are read once.
 fn organisation(
+    config: &Config,
     settings: &OrganisationSettings,
     read: &mut BTreeMap<Option<PathBuf>, Arc<Prompts>>,
 ) -> Result<Organisation, AppError> {
@@ -291,7 +292,11 @@ fn organisation(
             prompts
         }
     };
-    let policy = Arc::new(policy(settings)?);
+    let mut policy = policy(settings)?;
+    if let Some(folders) = &config.folders {
+        policy.work_in(folders);
+    }
+    let policy = Arc::new(policy);
     for policy in std::iter::once(&policy).chain(policy.layers.iter().map(|(_, policy)| policy)) {
         if !policy.examples.is_empty() {
             prompts.check_policy(policy).map_err(|why| AppError::Prompts {

@@ -100,9 +100,15 @@ pub(super) enum Remember {
 }
 
 impl Alone {
-    /// Puts the guardian together; its records are in the user's folder of states.
-    pub(super) fn new(config: Option<&Path>, remember: Remember, profile: Profile<'_>) -> anyhow::Result<Self> {
+    /// Puts the guardian together; its records are in the user's folder of states. `folders` are the user's, where what is work depends on that.
+    pub(super) fn new(
+        config: Option<&Path>,
+        remember: Remember,
+        profile: Profile<'_>,
+        folders: Option<Vec<String>>,
+    ) -> anyhow::Result<Self> {
         let mut config = load(config)?;
+        config.folders = folders;
         profile.choose(&mut config)?;
         start_logging(&config, Quiet::Yes)?;
         let folder = state_folder()?;

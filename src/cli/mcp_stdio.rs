@@ -79,6 +79,7 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
                 arguments.asked.config.as_deref(),
                 Remember::Here,
                 Profile::Usual("default"),
+                None,
             )?);
             Decider::Here {
                 guardian: own.guardian.clone(),

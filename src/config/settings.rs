@@ -62,6 +62,8 @@ pub struct Config {
     pub gateways: Vec<gateway::Settings>,
     /// True if the file says whose policy applies, rather than leaving the built-in one in force.
     pub says_policy: bool,
+    /// The folders of the one user for whom this process decides, and of that user's work, where they are known.
+    pub folders: Option<Vec<String>>,
     /// Keys that are named and were not there; only where [`Keys::Unneeded`] says that they may be missing.
     pub missing_keys: Vec<MissingKey>,
 }
@@ -162,6 +164,7 @@ impl Config {
                 organisations: _,
                 gateways: _,
                 says_policy: _,
+                folders: _,
                 missing_keys: _,
             } = config;
             format!(
@@ -264,6 +267,7 @@ impl ConfigFile {
             oidc,
             organisations,
             says_policy: self.policy.is_some() || !self.organisations.is_empty(),
+            folders: None,
             missing_keys: reader.missing.into_inner(),
         })
     }

@@ -71,6 +71,8 @@ pub struct Event {
     pub(super) name: String,
     /// The session's id, as the program calls it.
     pub(super) session: String,
+    /// The folder in which the agent works, where the program tells.
+    pub folder: Option<String>,
     pub(super) moment: Moment,
 }
 
@@ -130,7 +132,12 @@ impl Event {
             None if moment == Moment::Nothing => String::new(),
             None => return Err(Unreadable::Missing("session_id")),
         };
-        Ok(Self { name, session, moment })
+        Ok(Self {
+            name,
+            session,
+            folder: text(input, &["cwd"]).or_else(|| first_root(input)),
+            moment,
+        })
     }
 
     /// Returns `true` if there is nothing in it to be judged.
@@ -196,6 +203,12 @@ fn output(event: &Map<String, Value>) -> Value {
         members.remove("returnDisplay");
     }
     output
+}
+
+/// Returns the first folder of Cursor's workspace.
+fn first_root(input: &Map<String, Value>) -> Option<String> {
+    let roots = input.get("workspace_roots")?.as_array()?;
+    roots.first()?.as_str().map(str::to_owned)
 }
 
 /// Returns the first of these members that is a text, and not an empty one.

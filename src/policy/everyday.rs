@@ -28,6 +28,8 @@ macro_rules! lists {
             pub allow_below: f64,
             /// True if texts with addresses and pieces of commands count as read by the scorer.
             pub technical: bool,
+            /// The homes of the agent's user, where they are known: what lies in another one is not the work's.
+            homes: Option<Vec<String>>,
             $($(#[$doc])* pub $key: $list),+
         }
 
@@ -50,6 +52,7 @@ macro_rules! lists {
                 Ok(Everyday {
                     allow_below,
                     technical: self.technical.unwrap_or(false),
+                    homes: None,
                     $($key: $list::new(&self.$key)
                         .map_err(|why| (concat!("everyday.", stringify!($key)).to_owned(), why))?),+
                 })
@@ -158,6 +161,29 @@ impl EverydaySection {
     pub(super) fn is_default(&self) -> bool {
         *self == Self::default()
     }
+}
+
+impl Everyday {
+    /// Makes the homes in which these folders lie the only ones of the agent's user.
+    pub(super) fn work_in(&mut self, folders: &[String]) {
+        let homes = folders.iter().filter_map(|folder| home_of(&folder.to_lowercase()));
+        self.homes = Some(homes.collect());
+    }
+
+    /// Returns `true` if a home, as a path names it (`/home/ann`, `~ann`), is another user's.
+    pub fn is_foreign(&self, home: &str) -> bool {
+        let is_own = |own: &String| own == home || own.rsplit('/').next() == home.strip_prefix('~');
+        self.homes.as_ref().is_some_and(|homes| !homes.iter().any(is_own))
+    }
+}
+
+/// Returns the home of a user in which a path in small letters lies; `None` where it lies in none.
+pub fn home_of(path: &str) -> Option<String> {
+    ["/home/", "/users/", "c:/users/"].iter().find_map(|parent| {
+        let user = path.strip_prefix(parent)?.split('/').next()?;
+        let is_user = !matches!(user, "" | "*" | "public" | "shared");
+        is_user.then(|| format!("{parent}{user}"))
+    })
 }
 
 #[cfg(test)]

@@ -238,6 +238,13 @@ fn plain(name: &str, layer: &PolicyFile) -> Result<(), (&'static str, &'static s
 }
 
 impl Layers {
+    /// Changes every effective policy.
+    pub(super) fn change(&mut self, change: impl Fn(&mut Policy)) {
+        for policy in self.effective.values_mut() {
+            change(Arc::make_mut(policy));
+        }
+    }
+
     /// Returns the effective policy of a step, where a layer holds for it.
     pub fn of(&self, step: &Step, caller: &Caller) -> Option<&Arc<Policy>> {
         if self.effective.is_empty() {

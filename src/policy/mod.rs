@@ -34,7 +34,7 @@ use crate::model::{Method, Posture, named_enum};
 pub use conditions::{CONDITION_FAMILY, CONDITION_SCHEMA, Condition, Conditions, Facts, SessionSeen, Time};
 pub use custom_rules::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLine, OwnRules};
 pub use error::PolicyError;
-pub use everyday::Everyday;
+pub use everyday::{Everyday, home_of};
 pub use examples::Example;
 pub use explain::{Statement, explain};
 pub use file::PolicyFile;
@@ -191,6 +191,12 @@ pub struct RecordRules {
 }
 
 impl Policy {
+    /// Counts files as the work's only outside of the homes of users in whose homes none of these folders lie.
+    pub fn work_in(&mut self, folders: &[String]) {
+        self.everyday.work_in(folders);
+        self.layers.change(|policy| policy.everyday.work_in(folders));
+    }
+
     /// Returns the policy that applies when nothing is configured.
     ///
     /// # Errors

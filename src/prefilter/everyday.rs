@@ -148,8 +148,10 @@ fn in_workspace(policy: &Policy, path: &str) -> bool {
         true => everyday.workspaces.matches(text),
         false => location.climbs() == 0,
     };
+    let is_foreign = location.home().is_some_and(|home| everyday.is_foreign(home));
     is_inside
         && !hidden
+        && !is_foreign
         && !text.contains(['$', '`'])
         && !location.is_system()
         && location.secret().is_none()
@@ -470,6 +472,35 @@ mod tests {
         reading.embedded.is_empty()
             && !reading.calls.is_empty()
             && (0..reading.calls.len()).all(|at| is_usual(&policy, &reading, at))
+    }
+
+    #[test]
+    fn the_home_of_another_user_is_not_the_works() {
+        let mut policy = Policy::profile("coding").unwrap();
+        assert!(
+            in_workspace(&policy, "/home/bob/shop/a.rs"),
+            "whose home it is, is not known"
+        );
+        policy.work_in(&["/home/Ann".to_owned(), "/tmp/x".to_owned()]);
+        for path in [
+            "/home/ann/shop/a.rs",
+            "~/shop/a.rs",
+            "~ann/shop/a.rs",
+            "/workspaces/shop/a.rs",
+            "a.rs",
+        ] {
+            assert!(in_workspace(&policy, path), "{path}");
+        }
+        for path in [
+            "/home/bob/shop/a.rs",
+            "/Users/bob/shop/a.rs",
+            "~bob/shop/a.rs",
+            "/home/ann/../bob/shop/a.rs",
+            "~/../bob/shop/a.rs",
+            "/root/shop/a.rs",
+        ] {
+            assert!(!in_workspace(&policy, path), "{path}");
+        }
     }
 
     #[test]

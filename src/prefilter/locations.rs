@@ -7,6 +7,7 @@ mod spelling;
 
 use std::sync::LazyLock;
 
+use crate::policy::home_of;
 use crate::text::glob::fits;
 use crate::text::keywords::{Keywords, Word};
 
@@ -24,6 +25,8 @@ pub(super) struct Location {
     text: String,
     /// The levels that a relative path climbs before it descends.
     climbs: usize,
+    /// The home in which it lies, where the path names one: `/home/ann`, `~ann`.
+    home: Option<String>,
 }
 
 /// The extent of what a deletion of a path takes away.
@@ -108,20 +111,25 @@ impl Location {
         let spelled = spell_out(path);
         let mut parts: Vec<&str> = Vec::new();
         let mut climbs = 0;
-        let absolute = spelled.starts_with('/');
+        let mut absolute = spelled.starts_with('/');
+        let mut home = None;
         for part in spelled.split('/') {
             match part {
                 "" | "." => {}
                 ".." => {
-                    let home = matches!(parts.as_slice(), ["~"]);
+                    let is_home = matches!(parts.as_slice(), ["~"]);
                     if parts.pop().is_none() && !absolute {
                         climbs += 1;
-                    } else if home {
+                    } else if is_home {
                         parts.push("home");
+                        (absolute, home) = (true, None);
                     }
                 }
                 // `~alice` is a home like any other; a name may end with a tilde, but not begin with one.
-                other if parts.is_empty() && !absolute && climbs == 0 && is_home(other) => parts.push("~"),
+                other if parts.is_empty() && !absolute && climbs == 0 && is_home(other) => {
+                    parts.push("~");
+                    home = Some(other).filter(|named| *named != "~").map(str::to_owned);
+                }
                 other => parts.push(other),
             }
         }
@@ -135,9 +143,15 @@ impl Location {
             }
         }
         Self {
+            home: home_of(&text).or(home),
             text: homely(text),
             climbs,
         }
+    }
+
+    /// Returns the home in which it lies, as the path names it.
+    pub(super) fn home(&self) -> Option<&str> {
+        self.home.as_deref()
     }
 
     /// The path as it is compared.

@@ -507,6 +507,16 @@ fn hooks_decide_by_the_profile_for_coding_unless_something_else_is_said() {
     let decided = |session: &str, words: &[&str]| answer(home.path(), words, &bash(session, unhooked)) != json!({});
     assert!(decided("a", &["claude-code", "--alone"]));
     assert!(!decided("b", &["claude-code", "--alone", "--profile", "default"]));
+    let passes = |session: &str, path: &str| {
+        let call = json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "fn main() {}\n"}, "tool_use_id": "t"});
+        answer(
+            home.path(),
+            &["claude-code", "--alone"],
+            &event(session, "PreToolUse", call),
+        ) == json!({})
+    };
+    // The agent works in `/home/u/p`.
+    assert!(passes("d", "/home/u/q/main.rs") && !passes("e", "/home/other/q/main.rs"));
     let refused = run(
         home.path(),
         &["claude-code", "--alone", "--profile", "none"],

@@ -13,7 +13,7 @@ use url::Url;
 
 use super::Posture;
 use crate::cli::Ended;
-use crate::cli::alone::{Alone, Asked, Profile, Remember};
+use crate::cli::alone::{Alone, Asked, Profile, Remember, home};
 use crate::cli::output::say;
 use crate::hook::{Answerer, Event, OnFailure, Program, Ruling, Server};
 
@@ -105,7 +105,7 @@ fn decide(
             url: url.clone(),
             key: arguments.asked.key.clone(),
         }),
-        None => here(arguments, bytes, until)?,
+        None => here(arguments, event, bytes, until)?,
     };
     let left = until.saturating_duration_since(Instant::now());
     let ruling = runtime.block_on(answerer.rule(program, event, left, arguments.on_failure.into()));
@@ -119,13 +119,20 @@ fn decide(
 }
 
 /// Makes the guardian of this process.
-fn here(arguments: &Arguments, bytes: usize, until: Instant) -> anyhow::Result<Answerer> {
+fn here(arguments: &Arguments, event: &Event, bytes: usize, until: Instant) -> anyhow::Result<Answerer> {
     let left = until.saturating_duration_since(Instant::now());
     let profile = arguments
         .profile
         .as_deref()
         .map_or(Profile::Usual("coding"), Profile::Named);
-    let alone = Alone::new(arguments.asked.config.as_deref(), Remember::Kept(left), profile)?;
+    let folders = event.folder.iter().cloned();
+    let folders = folders.chain(home()?.to_str().map(str::to_owned)).collect();
+    let alone = Alone::new(
+        arguments.asked.config.as_deref(),
+        Remember::Kept(left),
+        profile,
+        Some(folders),
+    )?;
     let mut limits = alone.limits;
     // The text of the event, and the request around it.
     limits.max_body_bytes = limits.max_body_bytes.max(2 * bytes + 4096);

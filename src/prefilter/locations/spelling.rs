@@ -1,5 +1,7 @@
 //! The spellings of paths, undone: encodings, look-alike slashes, variables and drives for homes.
 
+use crate::policy::home_of;
+
 /// Slashes are slashes, dots are dots, the home directory is `~`.
 pub(super) fn spell_out(path: &str) -> String {
     let mut text = path.trim().trim_matches(['"', '\'', '`']).to_owned();
@@ -58,18 +60,8 @@ pub(super) fn spell_out(path: &str) -> String {
 
 /// Replaces a user's home (`/home/alice`, `/Users/alice`) by `~`, and `/root` by `~root`.
 pub(super) fn homely(text: String) -> String {
-    for parent in ["/home/", "/users/", "c:/users/"] {
-        if let Some(rest) = text.strip_prefix(parent) {
-            let (user, below) = rest.split_once('/').unwrap_or((rest, ""));
-            if user.is_empty() || user == "*" || user == "public" || user == "shared" {
-                return text;
-            }
-            return if below.is_empty() {
-                "~".to_owned()
-            } else {
-                format!("~/{below}")
-            };
-        }
+    if let Some(below) = home_of(&text).and_then(|home| text.strip_prefix(&home)) {
+        return format!("~{}", below.trim_end_matches('/'));
     }
     match text.strip_prefix("/root") {
         Some("") => "~root".to_owned(),
