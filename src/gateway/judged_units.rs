@@ -369,24 +369,35 @@ fn visit(value: &mut Json, name: &str, holder: Digest, ids_alone: bool, seen: &m
             .iter_mut()
             .for_each(|item| visit(item, name, holder, ids_alone, seen)),
         Json::Text(text) => {
-            let fits = is_protocol_word(name, text) || (ids_alone && is_id_or_word(name) && is_identifier(text));
+            // What became of something is said in words of the protocol, or in words.
+            let outcome = matches!(name, "status" | "state" | "finish_reason");
+            let is_id = ids_alone && !outcome && is_id_or_word(name) && is_identifier(text);
+            let fits = is_protocol_word(name, text) || is_id;
             if !fits {
                 seen(Unit { holder, name, value });
             }
         }
         // Numbers and flags that the protocols do not define may be what an answer is about.
         Json::Number(digits) if digits.len() > MAX_DIGITS => seen(Unit { holder, name, value }),
-        Json::Bool(_) | Json::Number(_) if !NAMES.has(name) => seen(Unit { holder, name, value }),
+        Json::Bool(_) | Json::Number(_) if !COUNTS.has(name) => seen(Unit { holder, name, value }),
         Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }
+
+/// Members of the protocols whose numbers and flags say where a message stands, and change from one view to the next.
+const COUNTS: Words = Words(
+    "id append lastChunk final depth historyLength pageSize totalSize includeArtifacts blocking returnImmediately stream wait since timestamp \
+    createdAt updatedAt lastUpdated code",
+);
 
 /// Longer numbers are data.
 const MAX_DIGITS: usize = 32;
 
 fn holder_of(members: &[(String, Json)]) -> Option<Digest> {
     // An artifact of AgentVault has an `id`, and so has a task, of which it holds the artifacts.
-    let has_parts = members.iter().any(|(name, _)| name == "parts");
+    let has_parts = members
+        .iter()
+        .any(|(name, _)| matches!(name.as_str(), "parts" | "content" | "url"));
     let ids = members.iter().filter(|(name, _)| match name.as_str() {
         "artifactId" | "messageId" | "role" => true,
         "id" => has_parts,

@@ -68,6 +68,18 @@ impl Transport {
         transport
     }
 
+    /// Returns the same with these words to be judged besides.
+    pub(super) fn with<'w>(&self, words: impl Iterator<Item = (&'w str, &'w str)>) -> Self {
+        let mut unread = self.unread.clone().unwrap_or(Json::Object(Vec::new()));
+        for (name, text) in words {
+            unread.set(name, text);
+        }
+        Self {
+            unread: Some(unread).filter(|unread| *unread != Json::Object(Vec::new())),
+            ..self.clone()
+        }
+    }
+
     /// Returns `true` if the parts that have to be judged are identifiers and nothing else.
     pub(super) fn is_identifiers(&self) -> bool {
         match &self.unread {

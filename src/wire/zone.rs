@@ -6,10 +6,13 @@
 
 use crate::model::{Origin, Place};
 
-use super::identifier::is_identifier;
+use super::identifier::{is_identifier, words_of_all};
 use super::json::{NodeId, Table};
 use super::part::PartShape;
 use super::{a2a, acs, aos, mcp};
+
+/// Words that the identifiers of one member may have together: more may say something.
+const MAX_WORDS: usize = 6;
 
 /// The meaning of the fields below a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +94,11 @@ impl Zone {
             });
             text && table.key(node).is_none_or(|key| is_identifier(&key))
         };
-        if names(member.value) && table.below(member.value).all(names) {
+        let below = || std::iter::once(member.value).chain(table.below(member.value));
+        let texts = below().flat_map(|node| [table.text(node), table.key(node).filter(|_| node != member.value)]);
+        let texts: Vec<_> = texts.flatten().collect();
+        let words = words_of_all(texts.iter().map(|text| &**text));
+        if below().all(names) && words <= MAX_WORDS {
             self.aside()
         } else {
             self.free()

@@ -182,7 +182,12 @@ fn rest_status(version: Version, (task, context): (&str, &str), state: &str, tex
 /// Returns a task that was stopped, as every later view shows it: failed, with the reason, and without its own words.
 pub(super) fn failed_task(call: &Call, task: &Json, denial: &Denial) -> Json {
     // What the denied answer said of itself in words is not repeated.
-    let named = |name| task.str_of(name).filter(|text| is_identifier(text)).unwrap_or_default();
+    let asked = call.task.as_deref();
+    let named = |name| {
+        task.str_of(name)
+            .filter(|text| asked == Some(*text) || is_identifier(text))
+            .unwrap_or_default()
+    };
     stopped_task(call, (named("id"), named("contextId")), "failed", denial)
 }
 

@@ -19,6 +19,8 @@ pub(super) struct Events {
     pub(super) received: Arc<Received>,
     /// The request or run.
     pub(super) id: Option<String>,
+    /// True if the caller named it.
+    pub(super) named: bool,
     /// True if events may be plain text.
     pub(super) takes_text: bool,
     pub(super) form: Option<Form>,
@@ -30,7 +32,9 @@ impl Events {
         let form = self
             .form
             .unwrap_or(if self.takes_text { Form::Text } else { Form::Snake });
-        form.last_words(self.id.as_deref(), &self.agent, text)
+        // What the caller named, or an identifier: no words of what was denied.
+        let id = self.id.as_deref().filter(|id| self.named || is_identifier(id));
+        form.last_words(id, &self.agent, text)
     }
 }
 
@@ -40,10 +44,7 @@ impl Dialect for Events {
     fn read(&mut self, event: &Event) -> Result<Json, String> {
         let value = match self.route.parse(event.data.as_bytes()) {
             Ok(value @ Json::Object(_)) => value,
-            // A quoted string, or JSON that is not strict, would be read by some clients and shown by others.
-            Ok(_) | Err(_) if self.takes_text && !event.data.trim_start().starts_with(['{', '[', '"']) => {
-                Json::Text(event.data.clone())
-            }
+            Ok(_) | Err(_) if self.takes_text && !hides(&event.data) => Json::Text(event.data.clone()),
             Ok(_) | Err(_) => {
                 return Err("the agent behind the gateway sent an event that is not a JSON object".to_owned());
             }
@@ -125,6 +126,13 @@ impl Dialect for Events {
         self.route.count("fault");
         self.last_words(&format!("[guardian] {why}"))
     }
+}
+
+/// Returns `true` for a text that some clients would read as JSON, with escapes in it that say something else there.
+fn hides(text: &str) -> bool {
+    let shown = |c: char| !(c.is_whitespace() || c.is_control() || matches!(c, '\u{feff}' | '\u{200b}'..='\u{200f}'));
+    let begins = text.find(shown).and_then(|at| text.get(at..)).unwrap_or_default();
+    begins.starts_with(['{', '[', '"']) && text.contains('\\')
 }
 
 /// Returns a piece of what an event says.

@@ -9,7 +9,6 @@ use crate::gateway::json::{Json, object};
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 use crate::gateway::verdicts::Question;
-use crate::wire::is_identifier;
 
 fn part(data: Json) -> Json {
     match data {
@@ -86,7 +85,7 @@ pub(super) fn id_of(value: &Json) -> Option<String> {
     ["request_id", "run_id", "thread_id"]
         .iter()
         .find_map(|name| match value.get(name) {
-            Some(Json::Text(id)) if is_identifier(id) => Some(id.clone()),
+            Some(Json::Text(id)) => Some(id.clone()),
             Some(Json::Number(id)) => Some(id.to_string()),
             _ => None,
         })

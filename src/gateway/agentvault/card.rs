@@ -14,6 +14,7 @@ use crate::gateway::json::{Json, object};
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::tokens::TOKEN_PATH;
+use crate::gateway::transport::is_count;
 use crate::gateway::upstream::{Forward, ShownCredentials};
 use crate::wire::{is_identifier, words_of_all};
 
@@ -153,15 +154,15 @@ pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
         route.count("refused");
         return refuse(StatusCode::NOT_FOUND, "invalid_request");
     };
-    let Some(form) = known_fields(&received.body) else {
+    let Some(form) = TokenForm::read(&received.body) else {
         route.count("refused");
         return refuse(StatusCode::BAD_REQUEST, "invalid_request");
     };
-    if !form.contains("grant_type=client_credentials") {
+    if form.of("grant_type") != Some("client_credentials") {
         route.count("refused");
         return refuse(StatusCode::BAD_REQUEST, "unsupported_grant_type");
     }
-    if let Err(denial) = route.admit_transport(&received.transport).await {
+    if let Err(denial) = route.admit_transport(&received.transport.with(form.words())).await {
         tracing::warn!(
             gateway = route.settings.name,
             decision = denial.decision_id,
@@ -176,7 +177,7 @@ pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
         rest: &received.rest,
         query: None,
         headers: &[&received.transport.plain],
-        body: Some((kind, form.into())),
+        body: Some((kind, form.written().into())),
         credentials: ShownCredentials::Gateway,
     };
     let Ok(mut response) = upstream.send(forward).await else {
@@ -187,8 +188,11 @@ pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
     let body = upstream.read(&mut response, &route.room()).await.unwrap_or_default();
     let answer = serde_json::from_slice::<serde_json::Value>(&body).unwrap_or_default();
     let fits = |name: &str, value: &serde_json::Value| match (name, value) {
-        ("expires_in", value) => value.is_u64(),
+        ("expires_in", serde_json::Value::String(text)) => is_count(text),
+        ("expires_in", value) => value.is_number(),
         ("access_token", serde_json::Value::String(token)) => is_token(token),
+        // What was asked for was judged.
+        ("scope", serde_json::Value::String(text)) if form.of("scope") == Some(text) => true,
         (_, serde_json::Value::String(text)) => is_scope(text),
         _ => false,
     };
@@ -206,19 +210,40 @@ pub(super) async fn token(route: &Arc<Route>, received: Received) -> Response {
     Answer::json(status, serde_json::Value::Object(kept).to_string()).into_response()
 }
 
-/// Returns the form of a request for a token, with its defined fields alone; `None` if one of them holds words.
-fn known_fields(body: &[u8]) -> Option<String> {
-    let mut form = url::form_urlencoded::Serializer::new(String::new());
-    for (name, value) in url::form_urlencoded::parse(body) {
-        let fits = match name.as_ref() {
-            "grant_type" | "client_id" => is_identifier(&value),
-            "client_secret" => is_token(&value),
-            "scope" => is_scope(&value),
-            _ => continue,
-        };
-        form.append_pair(&name, fits.then_some(&*value)?);
+/// The form of a request for a token, with its defined fields alone (RFC 6749, sections 2.3.1 and 4.4.2).
+struct TokenForm(Vec<(String, String)>);
+
+impl TokenForm {
+    /// Reads a form; `None` if a field stands there twice.
+    fn read(body: &[u8]) -> Option<Self> {
+        const FIELDS: &[&str] = &["grant_type", "client_id", "client_secret", "scope"];
+        let mut form = Self(Vec::new());
+        for (name, value) in url::form_urlencoded::parse(body) {
+            if FIELDS.contains(&name.as_ref()) {
+                if form.of(&name).is_some() {
+                    return None;
+                }
+                form.0.push((name.into_owned(), value.into_owned()));
+            }
+        }
+        Some(form)
     }
-    Some(form.finish())
+
+    fn of(&self, name: &str) -> Option<&str> {
+        let field = self.0.iter().find(|(field, _)| field == name);
+        field.map(|(_, value)| value.as_str())
+    }
+
+    /// Returns the fields that are judged: those that are neither a credential nor identifiers.
+    fn words(&self) -> impl Iterator<Item = (&str, &str)> {
+        let fields = self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        fields.filter(|(name, value)| *name != "client_secret" && !is_scope(value))
+    }
+
+    fn written(&self) -> String {
+        let mut form = url::form_urlencoded::Serializer::new(String::new());
+        form.extend_pairs(&self.0).finish()
+    }
 }
 
 /// Returns `true` for a credential: visible characters in a row.
@@ -232,6 +257,6 @@ fn is_scope(text: &str) -> bool {
 }
 
 /// Bytes of the longest credential that goes on.
-const MAX_TOKEN: usize = 8_192;
+const MAX_TOKEN: usize = 65_536;
 /// Words of scopes that go on.
 const MAX_SCOPE_WORDS: usize = 12;

@@ -11,6 +11,7 @@ use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 use crate::gateway::verdicts::Question;
+use crate::wire::is_identifier;
 
 /// One stream of events.
 pub(super) struct Events {
@@ -18,6 +19,8 @@ pub(super) struct Events {
     pub(super) id: Json,
     pub(super) received: Arc<Received>,
     pub(super) task: Option<String>,
+    /// True if the caller named it.
+    pub(super) named: bool,
 }
 
 impl Dialect for Events {
@@ -100,7 +103,8 @@ impl Dialect for Events {
             self.route.judged.deny(task, denial);
             cancel(&self.route, &self.received, task);
         }
-        shapes::denied_events(self.task.as_deref(), denial)
+        let task = self.task.as_deref();
+        shapes::denied_events(task.filter(|task| self.named || is_identifier(task)), denial)
     }
 
     fn end_broken(&mut self, why: &str) -> Vec<Event> {

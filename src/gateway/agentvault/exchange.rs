@@ -154,6 +154,7 @@ impl Protocol for Call {
             id: self.request.id.clone(),
             received: Arc::clone(&exchange.received),
             task: self.task.clone(),
+            named: self.task.is_some(),
         })
     }
 
@@ -175,7 +176,7 @@ impl Protocol for Call {
         let tasks = [task.as_deref(), self.task.as_deref()];
         let denied = tasks.into_iter().flatten().find_map(|task| route.judged.denied(task));
         if let (Op::Get, Some(denial)) = (self.op, denied) {
-            return self.told(self.written(head.status, with_failed_task(answer, &denial)));
+            return self.told(self.written(head.status, with_failed_task(answer, self.task.as_deref(), &denial)));
         }
         let question = |view| shapes::answer_question(route, self.op, &self.request.id, view);
         let carried = |step| shapes::carried_answer(self.op, &self.request.id, step);
@@ -194,7 +195,7 @@ impl Protocol for Call {
                     cancel(route, &exchange.received, task);
                 }
                 if self.op == Op::Get && answer.get("result").is_some() {
-                    self.written(head.status, with_failed_task(answer, &denial))
+                    self.written(head.status, with_failed_task(answer, self.task.as_deref(), &denial))
                 } else {
                     let error = rpc_error(&self.request.id, shapes::DENIED, &denial.text(), Some(denial.data()));
                     Answer::json(head.status, error.write())
@@ -215,9 +216,9 @@ impl Protocol for Call {
     }
 }
 
-fn with_failed_task(mut answer: Json, denial: &Denial) -> Json {
+fn with_failed_task(mut answer: Json, asked: Option<&str>, denial: &Denial) -> Json {
     if let Some(task) = answer.get_mut("result") {
-        *task = shapes::failed_task(task, denial);
+        *task = shapes::failed_task(task, asked, denial);
     }
     answer
 }

@@ -130,10 +130,13 @@ pub(super) fn error_event(code: &str, message: &str) -> Event {
 }
 
 /// Returns a task that was stopped, as every later view shows it.
-pub(super) fn failed_task(task: &Json, denial: &Denial) -> Json {
+pub(super) fn failed_task(task: &Json, asked: Option<&str>, denial: &Denial) -> Json {
     let now = jiff::Timestamp::now().to_string();
     // What the denied answer said of itself in words is not repeated.
-    let named = |name| task.str_of(name).filter(|text| is_identifier(text));
+    let named = |name| {
+        task.str_of(name)
+            .filter(|text| asked == Some(*text) || is_identifier(text))
+    };
     json!({
         "id": named("id"), "state": "FAILED", "createdAt": named("createdAt").unwrap_or(&now), "updatedAt": now,
         "messages": [{"role": "assistant", "parts": [{"type": "text", "content": denial.text()}], "metadata": null}],
