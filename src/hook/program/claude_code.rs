@@ -7,17 +7,6 @@ use crate::hook::event::{Event, Kind, Moment, Row, Shown};
 use crate::hook::ruling::{Ruling, withheld};
 
 pub(super) const PROGRAM: Program = Program {
-    others: &[
-        &super::vscode::PROGRAM,
-        &super::cursor::PROGRAM,
-        &super::copilot::PROGRAM,
-        &super::gemini_cli::PROGRAM,
-    ],
-    ..DIALECT
-};
-
-/// The program, and others that do as it does.
-pub(super) const DIALECT: Program = Program {
     name: "claude-code",
     title: "Claude Code",
     notes: &[
@@ -31,7 +20,6 @@ pub(super) const DIALECT: Program = Program {
         Row::new("PostToolUse", Kind::Result),
         Row::new("PostToolUseFailure", Kind::ShownResult),
     ],
-    others: &[],
     is_caller: super::calls_nobody,
     listing: None,
     answer,

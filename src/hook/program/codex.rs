@@ -20,7 +20,6 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("PreToolUse", Kind::Call),
         Row::new("PostToolUse", Kind::Result),
     ],
-    others: &[],
     is_caller: super::calls_nobody,
     listing: Some(Listing::CodexServer),
     answer,

@@ -18,7 +18,6 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("PreToolUse", Kind::Call),
         Row::new("PostToolUse", Kind::Result),
     ],
-    others: &[&super::vscode::PROGRAM],
     is_caller,
     listing: None,
     answer,

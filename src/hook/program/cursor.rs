@@ -24,7 +24,6 @@ pub(super) const PROGRAM: Program = Program {
         },
         Row::new("postToolUse", Kind::Result),
     ],
-    others: &[],
     is_caller,
     listing: None,
     answer,

@@ -18,7 +18,6 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("BeforeTool", Kind::Call),
         Row::new("AfterTool", Kind::Result),
     ],
-    others: &[],
     is_caller,
     listing: None,
     answer,

@@ -25,9 +25,7 @@ pub struct Program {
     /// The limits of its hooks, what they cannot stop, withhold or edit, and what the user has to do; sentences.
     pub notes: &'static [&'static str],
     pub(super) events: &'static [Row],
-    /// Programs that read these settings too, and call their command in a form of their own.
-    others: &'static [&'static Program],
-    /// Returns `true` if an input of such a command is from it.
+    /// Returns `true` if an input of another program's command is from it.
     is_caller: fn(&Map<String, Value>) -> bool,
     /// The way to list its hooks; `None`: it has no listing without its screen.
     pub listing: Option<Listing>,
@@ -110,9 +108,23 @@ impl Program {
     /// When it is no JSON object, or lacks its event or its session.
     pub fn read(&'static self, input: &[u8]) -> Result<(&'static Self, Event), Unreadable> {
         let input = event::read(input)?;
-        let caller = self.others.iter().find(|other| (other.is_caller)(&input));
+        let caller = self.readers().iter().find(|other| (other.is_caller)(&input));
         let program = caller.copied().unwrap_or(self);
         Ok((program, Event::of(program.events, &input)?))
+    }
+
+    /// Returns the programs that read its settings too, and call the command there in a form of their own.
+    fn readers(&self) -> &'static [&'static Program] {
+        match self.name {
+            "claude-code" => &[
+                &vscode::PROGRAM,
+                &cursor::PROGRAM,
+                &copilot::PROGRAM,
+                &gemini_cli::PROGRAM,
+            ],
+            "copilot" => &[&vscode::PROGRAM],
+            _ => &[],
+        }
     }
 
     /// Returns the number of our hooks in its settings.

@@ -17,7 +17,6 @@ pub(super) const PROGRAM: Program = Program {
         Row::new("call", Kind::Call),
         Row::new("result", Kind::Result),
     ],
-    others: &[],
     is_caller: super::calls_nobody,
     listing: Some(Listing::Printed(&["opencode", "debug", "config"])),
     answer,

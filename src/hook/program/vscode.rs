@@ -8,7 +8,7 @@ pub(super) const PROGRAM: Program = Program {
     name: "vscode",
     title: "VS Code's agent",
     is_caller,
-    ..claude_code::DIALECT
+    ..claude_code::PROGRAM
 };
 
 /// Returns `true` if the input names the event as no other program does.
