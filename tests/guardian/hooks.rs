@@ -507,15 +507,18 @@ fn hooks_decide_by_the_profile_for_coding_unless_something_else_is_said() {
     let decided = |session: &str, words: &[&str]| answer(home.path(), words, &bash(session, unhooked)) != json!({});
     assert!(decided("a", &["claude-code", "--alone"]));
     assert!(!decided("b", &["claude-code", "--alone", "--profile", "default"]));
+    let config = home.path().join("guardian.toml");
+    let judge = "[judge]\nbase_url = \"http://127.0.0.1:1/v1\"\nmodel = \"m\"\ntimeout_ms = 200\n";
+    std::fs::write(&config, judge).unwrap();
     let passes = |session: &str, path: &str| {
         let call = json!({"tool_name": "Write", "tool_input": {"file_path": path, "content": "fn main() {}\n"}, "tool_use_id": "t"});
         answer(
             home.path(),
-            &["claude-code", "--alone"],
+            &["claude-code", "--alone", "--config", config.to_str().unwrap()],
             &event(session, "PreToolUse", call),
         ) == json!({})
     };
-    // The agent works in `/home/u/p`.
+    // The agent works in `/home/u/p`. No model answers, so what it is asked about is denied.
     assert!(passes("d", "/home/u/q/main.rs") && !passes("e", "/home/other/q/main.rs"));
     let refused = run(
         home.path(),
