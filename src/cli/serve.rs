@@ -103,19 +103,12 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let watching = watched.then(|| tokio::spawn(reload::watch(Arc::clone(&reloader))));
     let signals = tokio::spawn(heed_signals(Arc::clone(&guardian), server.control(), reloader));
     let ended = server.run().await;
-    for gateway in gateways {
-        // It has been told to stop, and ends by itself in its time.
-        let _ = gateway.await;
-    }
+    // They have been told to stop, and end by themselves in their time.
+    let _ = futures_util::future::join_all(gateways).await;
     // It waits for the disk.
     let _ = tokio::task::spawn_blocking(move || guardian.flush_sessions()).await;
     signals.abort();
-    if let Some(watching) = watching {
-        watching.abort();
-    }
-    if let Some(canaries) = canaries {
-        canaries.abort();
-    }
+    [watching, canaries].into_iter().flatten().for_each(|task| task.abort());
     finish(events, exports).await;
     ended?;
     Ok(Ended::Done)

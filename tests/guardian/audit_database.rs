@@ -221,6 +221,7 @@ fn records_in_a_file_have_chains_over_restarts_and_rotation() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn recorded_calls_are_decided_again_with_their_numbers_and_what_a_record_does_not_tell_is_said() {
     let home = tempfile::tempdir().unwrap();
     let policy = home.path().join("policy.toml");

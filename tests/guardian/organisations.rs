@@ -195,6 +195,7 @@ fn lasting(mut told: Value, changing: &[&str]) -> Value {
 
 /// Two servers are sent the steps of Acme; one of them those of Globex as well, before, between and after.
 #[test]
+#[allow(clippy::too_many_lines, reason = "one scenario, step by step")]
 fn nothing_that_is_told_one_organisation_depends_on_what_another_sends() {
     let runtime = tokio::runtime::Runtime::new().unwrap();
     let live = runtime.block_on(Live::start(std::time::Duration::ZERO, by_guidance));

@@ -392,6 +392,7 @@ fn number_of(result: &Value) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[allow(clippy::too_many_lines, reason = "one scenario, step by step")]
 async fn every_verdict_under_a_hundred_edits_is_of_exactly_one_version_and_none_is_lost() {
     let live = Live::start(Duration::from_millis(20), quoting).await;
     let judge = format!(
