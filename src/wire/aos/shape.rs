@@ -90,7 +90,9 @@ impl AosShape {
                 _ => None,
             },
             AosShape::Message => match key {
-                "id" | "role" => Some(zone.tie(member)),
+                // Providers' ids are random letters, which no count of words tells from words; models are not shown them.
+                "id" => Some(zone.aside()),
+                "role" => Some(zone.tie(member)),
                 "content" => Some(PartShape::parts(zone)),
                 "metadata" => Some(zone.decoration()),
                 _ => None,
@@ -115,9 +117,7 @@ impl AosShape {
                 _ => None,
             },
             AosShape::Call => match key {
-                "executionId" => Some(zone.tie(member)),
-                // The call shows it.
-                "toolId" => Some(zone.aside()),
+                "executionId" | "toolId" => Some(zone.aside()),
                 "inputs" => Some(zone.shaped(aos(inputs_shape(member)))),
                 _ => None,
             },
@@ -131,9 +131,7 @@ impl AosShape {
             },
             AosShape::Outcome => match key {
                 "outputs" => Some(PartShape::parts(zone)),
-                "executionId" => Some(zone.tie(member)),
-                // The call shows it.
-                "toolId" => Some(zone.aside()),
+                "executionId" | "toolId" => Some(zone.aside()),
                 "result" => Some(result_zone(member)),
                 "isError" => Some(zone.free()),
                 "metadata" => Some(zone.decoration()),
@@ -186,9 +184,9 @@ fn params_member(zone: Zone, member: Member<'_, '_>, method: Method) -> Option<Z
         (Method::Message, "message") => body(AosShape::Message, role_of(member.table, member)),
         (Method::Message, "citation" | "citations") => body(AosShape::Citation, Origin::Agent),
         (Method::ToolCallRequest, "toolCallRequest") => body(AosShape::Call, Origin::ToolArguments),
-        (Method::ToolCallRequest, "executionId") => Some(Zone::body(Origin::ToolArguments).tie(member)),
+        (Method::ToolCallRequest, "executionId") => Some(Zone::body(Origin::ToolArguments).aside()),
         (Method::ToolCallResult, "result" | "toolCallResult") => Some(result_zone(member)),
-        (Method::ToolCallResult, "executionId") => Some(Zone::body(Origin::ToolOutput).tie(member)),
+        (Method::ToolCallResult, "executionId") => Some(Zone::body(Origin::ToolOutput).aside()),
         (_, key) => wrapper_member(zone, key),
     }
 }
