@@ -28,6 +28,7 @@ mod lexicon;
 mod may_allow;
 mod measure;
 mod model;
+mod orders;
 mod rank;
 mod read_whole;
 mod runs;

@@ -14,9 +14,9 @@ use crate::model::named_enum;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
-use super::lexicon::MASKS;
+use super::orders::orders;
 use super::step_context::{Passage, StepContext, Token};
 use super::voice::{StepRole, Voice};
 use super::words::{self, ReadTo, Shape};
@@ -103,30 +103,6 @@ impl StepContext<'_> {
                 .or_else(|| ordered().filter(counts))
         })
     }
-}
-
-/// Returns `true` if a sentence begins as an order, or goes on as one after a polite or leading word: with a verb of orders, or with a word
-/// that is none of those that begin other sentences, and what it is about.
-fn orders(text: &str, words: &[Token]) -> bool {
-    let mut led = false;
-    words.iter().enumerate().any(|(at, word)| {
-        let begins = word.first || led;
-        led = begins && (word.concepts & MASKS.courtesy != 0 || TECHNICAL.leads.contains(&word.hash));
-        let about = |next: &Token| !next.first && TECHNICAL.objects.contains(&next.hash);
-        begins
-            && (word.concepts & MASKS.verb != 0
-                || TECHNICAL.orders.contains(&word.hash)
-                || (words.get(at + 1).is_some_and(about) && may_order(text, word)))
-    })
-}
-
-/// Returns `true` if a word may be the verb of an order.
-fn may_order(text: &str, word: &Token) -> bool {
-    let letters = text.get(word.start as usize..word.end as usize).unwrap_or_default();
-    let letters = letters.to_ascii_lowercase();
-    word.shape == Shape::Word
-        && !TECHNICAL.openings.contains(&word.hash)
-        && !["ing", "ed", "ly", "s"].iter().any(|ending| letters.ends_with(ending))
 }
 
 /// Returns `true` if numbers in a row are the codes of letters.
@@ -255,25 +231,10 @@ fn is_symbol(c: char) -> bool {
 /// Hashes of the words of `technical.toml`.
 #[derive(Default, Deserialize)]
 struct Technical {
-    #[serde(deserialize_with = "hashes")]
+    #[serde(deserialize_with = "words::hashes")]
     domains: HashSet<u32>,
-    #[serde(deserialize_with = "hashes")]
+    #[serde(deserialize_with = "words::hashes")]
     programs: HashSet<u32>,
-    #[serde(deserialize_with = "hashes")]
-    objects: HashSet<u32>,
-    #[serde(deserialize_with = "hashes")]
-    openings: HashSet<u32>,
-    #[serde(deserialize_with = "hashes")]
-    leads: HashSet<u32>,
-    #[serde(deserialize_with = "hashes")]
-    orders: HashSet<u32>,
-}
-
-fn hashes<'de, D: Deserializer<'de>>(words: D) -> Result<HashSet<u32>, D::Error> {
-    Ok(String::deserialize(words)?
-        .split_whitespace()
-        .map(words::hash)
-        .collect())
 }
 
 static TECHNICAL: LazyLock<Technical> =

@@ -5,7 +5,10 @@
 //! Letters of scripts that are written without gaps are a word each; runs of katakana and hangul are one word. Ids, long
 //! numbers, links and addresses are told by their kind alone, so that no id is learned by heart.
 
+use std::collections::HashSet;
 use std::ops::Range;
+
+use serde::{Deserialize, Deserializer};
 
 use super::hashes::hash_of;
 pub(super) use super::hashes::{Groups, SEED, folded, groups, hash, join, step};
@@ -43,6 +46,11 @@ pub(super) struct Word {
     pub(super) first: bool,
     /// True if the model knows it.
     pub(super) known: bool,
+}
+
+/// Reads the words of a list in a file as their hashes.
+pub(super) fn hashes<'de, D: Deserializer<'de>>(words: D) -> Result<HashSet<u32>, D::Error> {
+    Ok(String::deserialize(words)?.split_whitespace().map(hash).collect())
 }
 
 /// Reads the words of a text, in order, into a list; `ReadTo::End` if all of them found room.
