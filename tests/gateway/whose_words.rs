@@ -2,25 +2,10 @@
 //!
 //! A judge that allows everything tells under which origin it was shown each text.
 
-use std::sync::{Arc, Mutex};
-
 use serde_json::{Value, json};
 
 use crate::agent::{Agent, Answers, Caller, config};
-use crate::guardian::{ScriptedJudge, TestGuardian};
-
-type Prompts = Arc<Mutex<Vec<String>>>;
-
-async fn listening_judge() -> (ScriptedJudge, Prompts) {
-    let prompts = Prompts::default();
-    let heard = Arc::clone(&prompts);
-    let judge = ScriptedJudge::answering(move |asked| {
-        heard.lock().unwrap().push(asked.user.clone());
-        asked.answer("allow", &[], json!([]))
-    })
-    .await;
-    (judge, prompts)
-}
+use crate::guardian::{Prompts, ScriptedJudge, TestGuardian};
 
 /// The origin under which a text was shown: that of the element in which it stands.
 fn origin(prompts: &Prompts, text: &str) -> Option<String> {
@@ -190,7 +175,7 @@ fn fits(mark: &str, found: Option<&str>, expected: &str) -> bool {
 #[tokio::test]
 async fn requests_are_the_callers_words() {
     for (direction, expected) in [("egress", "agent"), ("ingress", "remote_agent")] {
-        let (agent, (judge, prompts)) = (agent().await, listening_judge().await);
+        let (agent, (judge, prompts)) = (agent().await, ScriptedJudge::allowing().await);
         let more = format!("direction = \"{direction}\"");
         let guardian = TestGuardian::with_judge(&judge, &config(&agent, "a2a", &more)).await;
         let caller = Caller::of(&guardian);
@@ -212,7 +197,7 @@ async fn requests_are_the_callers_words() {
 #[tokio::test]
 async fn answers_events_and_errors_are_the_other_sides_words() {
     for (direction, expected) in [("egress", "remote_agent"), ("ingress", "agent")] {
-        let (agent, (judge, prompts)) = (agent().await, listening_judge().await);
+        let (agent, (judge, prompts)) = (agent().await, ScriptedJudge::allowing().await);
         let more = format!("direction = \"{direction}\"\npass_headers = [\"x-case\"]");
         let guardian = TestGuardian::with_judge(&judge, &config(&agent, "a2a", &more)).await;
         let caller = Caller::of(&guardian);
@@ -255,7 +240,7 @@ async fn what_an_agent_repeats_of_its_caller_stays_the_callers() {
         }}))
     })
     .await;
-    let (judge, prompts) = listening_judge().await;
+    let (judge, prompts) = ScriptedJudge::allowing().await;
     let guardian = TestGuardian::with_judge(&judge, &config(&agent, "a2a", "direction = \"ingress\"")).await;
     Caller::of(&guardian).call("tasks/get", json!({"id": "task-1"})).await;
     assert_eq!(origin(&prompts, &words("Ntext")).as_deref(), Some("remote_agent"));

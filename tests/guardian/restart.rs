@@ -3,12 +3,11 @@
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::support::{ScriptedJudge, TestGuardian, completion, policy_file, tool_call, tool_result, user_message};
+use crate::support::{ScriptedJudge, TestGuardian, policy_file, tool_call, tool_result, user_message};
 
 /// The program itself, listening.
 struct Process {
@@ -140,21 +139,9 @@ async fn written(folder: &Path) {
     }
 }
 
-/// A judge that allows everything, and the prompts that it was shown.
-async fn recording() -> (ScriptedJudge, Arc<Mutex<Vec<String>>>) {
-    let shown = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&shown);
-    let judge = ScriptedJudge::responding(move |asked| {
-        kept.lock().unwrap().push(asked.user.clone());
-        completion(&asked.answer("allow", &[], json!([])).to_string())
-    })
-    .await;
-    (judge, shown)
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_folder_a_step_of_an_older_session_says_so_to_agent_and_judge() {
-    let (judge, shown) = recording().await;
+    let (judge, shown) = ScriptedJudge::allowing().await;
     // The first step that this process sees cannot be the first of its session.
     let guardian = TestGuardian::with_judge(&judge, "").await;
     let result = guardian.post(&after()).await.result().clone();
@@ -182,7 +169,7 @@ async fn without_a_folder_a_step_of_an_older_session_says_so_to_agent_and_judge(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_that_made_room_does_not_look_like_a_new_one() {
-    let (judge, shown) = recording().await;
+    let (judge, shown) = ScriptedJudge::allowing().await;
     let guardian = TestGuardian::with_judge(&judge, "[sessions]\nmax_sessions = 1\norganisation_share = 1.0").await;
     let of = |session: &str, step: Value| {
         let mut step = step;
@@ -405,7 +392,7 @@ async fn a_policy_says_whether_steps_may_act_in_a_session_whose_beginning_is_not
         ("ask", "allow", "judge", 1),
         ("deny", "deny", "rules", 0),
     ] {
-        let (judge, _) = recording().await;
+        let (judge, _) = ScriptedJudge::allowing().await;
         let (guardian, _folder) = where_incomplete(&judge, way).await;
         let reply = guardian.post(&call).await;
         assert_eq!((reply.decision(), reply.source()), (decision, source), "{way}");

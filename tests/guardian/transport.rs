@@ -1,13 +1,12 @@
 //! How bodies arrive: batches in their order, content types, paths, byte order marks, compression.
 
 use std::io::Write;
-use std::sync::{Arc, Mutex};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::{Value, json};
 
-use crate::support::{Reply, ScriptedJudge, TestGuardian, completion, tool_call, tool_result, user_message};
+use crate::support::{Reply, ScriptedJudge, TestGuardian, tool_call, tool_result, user_message};
 
 fn in_session(mut request: Value, session: &str, id: usize) -> Value {
     request["id"] = json!(id);
@@ -81,13 +80,7 @@ async fn what_is_denied_one_by_one_is_denied_in_a_batch() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_judge_is_told_of_the_steps_before_in_the_same_batch() {
-    let shown = Arc::new(Mutex::new(Vec::new()));
-    let kept = Arc::clone(&shown);
-    let judge = ScriptedJudge::responding(move |asked| {
-        kept.lock().unwrap().push(asked.user.clone());
-        completion(&asked.answer("allow", &[], json!([])).to_string())
-    })
-    .await;
+    let (judge, shown) = ScriptedJudge::allowing().await;
     let guardian = TestGuardian::with_judge(&judge, "").await;
     let asked = in_session(user_message("Find the order of Ann."), "s", 1);
     let called = in_session(tool_call("orders.update", "customer", &json!("Ann")), "s", 2);

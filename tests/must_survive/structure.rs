@@ -681,13 +681,7 @@ async fn s10_numbers_without_quotes_are_read_and_judged() {
     let outputs = json!([{"kind": "data", "data": {"created": 1763700000123_u64, "id": 9007199254740991_u64, "size": 123456789}}]);
     assert_eq!(door.ask(&tool_outputs(outputs)).await.decision(), ALLOW);
     // What is no content all the same reaches the judge: a call with another amount is another call.
-    let heard = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let notes = std::sync::Arc::clone(&heard);
-    let judge = crate::support::ScriptedJudge::answering(move |asked| {
-        notes.lock().unwrap().push(asked.user.clone());
-        asked.answer(ALLOW, &[], json!([]))
-    })
-    .await;
+    let (judge, heard) = crate::support::ScriptedJudge::allowing().await;
     let door = Door::with_judge(&judge, "");
     let outputs =
         |limit: u32| json!([{"kind": "data", "data": {"account": "A-1", "transfer": {"limit": limit, "open": true}}}]);

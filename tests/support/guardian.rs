@@ -1,7 +1,7 @@
 //! A guardian that listens on a port of its own, and a judge that answers as a test says.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aos_guardian::config::{Config, ConfigFile};
@@ -287,6 +287,10 @@ impl Asked {
     }
 }
 
+/// The prompts of steps that a judge was shown.
+#[allow(dead_code, reason = "not every suite looks at prompts")]
+pub(crate) type Prompts = Arc<Mutex<Vec<String>>>;
+
 type Script = dyn Fn(&Value) -> ResponseTemplate + Send + Sync;
 
 /// An OpenAI-compatible endpoint that answers as a test says.
@@ -308,6 +312,19 @@ impl Respond for Responder {
 }
 
 impl ScriptedJudge {
+    /// Allows every step, and keeps what it is shown.
+    #[allow(dead_code, reason = "not every suite looks at prompts")]
+    pub(crate) async fn allowing() -> (Self, Prompts) {
+        let prompts = Prompts::default();
+        let shown = Arc::clone(&prompts);
+        let judge = Self::answering(move |asked| {
+            shown.lock().unwrap().push(asked.user.clone());
+            asked.answer("allow", &[], json!([]))
+        })
+        .await;
+        (judge, prompts)
+    }
+
     /// Answers with the JSON object that the script makes.
     pub(crate) async fn answering(script: impl Fn(&Asked) -> Value + Send + Sync + 'static) -> Self {
         Self::responding(move |asked| completion(&script(asked).to_string())).await
