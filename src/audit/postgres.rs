@@ -381,7 +381,7 @@ impl Store for PostgresStore {
         all(&found, |row| row.try_get(0))
     }
 
-    /// Inserts by `COPY`: a third faster than an `INSERT` of arrays, at a load of 10 (`benches/audit.rs`).
+    /// Inserts by `COPY`, which takes less of the server's time than an `INSERT` of arrays (`docs/audit.md`).
     fn insert(&mut self, rows: &[Row]) -> Result<(), DatabaseError> {
         self.work(async |connected| {
             let copy = format!("COPY guardian_records ({COLUMNS}) FROM STDIN (FORMAT binary)");

@@ -15,9 +15,8 @@ const MAX_PARTS: usize = 8;
 pub(super) async fn ask(model: &AskedModel, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, JudgeFailure> {
     let parts = match case.policy.judge.long_texts {
         // What does not fit into one prompt of the first model is not for it to settle.
-        LongTexts::Chunks if model.stage == Stage::First => 1,
-        LongTexts::Chosen => 1,
-        LongTexts::Chunks => model.parts(case, manner)?.min(MAX_PARTS),
+        LongTexts::Chunks if model.stage != Stage::First => model.parts(case, manner)?.min(MAX_PARTS),
+        LongTexts::Chunks | LongTexts::Chosen => 1,
     };
     if parts <= 1 {
         return model.ask(case, manner).await;
