@@ -9,6 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::session::{Label, Session, parsed};
 
+/// The deepest place of a value in an argument.
+const MAX_DEPTH: usize = 128;
+
 /// What stands before the decision's id in the note of a step.
 pub(in crate::eval) const DECIDED: &str = "as the guardian decided: ";
 
@@ -106,7 +109,8 @@ fn arguments_of<'a>(lines: impl Iterator<Item = &'a Value>) -> Value {
         };
         let number = at + 1;
         let path = text("argument").map_or_else(|| format!("/argument{number}"), str::to_owned);
-        let path: Vec<&str> = path.split('/').skip(1).collect();
+        // Deeper than a request can be, it is none of ours.
+        let path: Vec<&str> = path.split('/').skip(1).take(MAX_DEPTH).collect();
         put(&mut arguments, &path, value);
     }
     let arguments = arguments.into_iter().map(|(name, value)| (name, listed(value)));
