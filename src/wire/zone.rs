@@ -94,11 +94,15 @@ impl Zone {
             });
             text && table.key(node).is_none_or(|key| is_identifier(&key))
         };
-        let below = || std::iter::once(member.value).chain(table.below(member.value));
-        let texts = below().flat_map(|node| [table.text(node), table.key(node).filter(|_| node != member.value)]);
-        let texts: Vec<_> = texts.flatten().collect();
-        let words = words_of_all(texts.iter().map(|text| &**text));
-        if below().all(names) && words <= MAX_WORDS {
+        let say_little = || {
+            let below = table
+                .below(member.value)
+                .flat_map(|node| [table.text(node), table.key(node)]);
+            let texts: Vec<_> = below.flatten().collect();
+            words_of_all(texts.iter().map(|text| &**text)) <= MAX_WORDS
+        };
+        // One identifier alone says little.
+        if names(member.value) && table.below(member.value).all(names) && say_little() {
             self.aside()
         } else {
             self.free()
