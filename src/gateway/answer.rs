@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
 use super::json::{Json, object};
-use super::judged_units::MAX_ID_BYTES;
+use super::protocol_words::MAX_ID_BYTES;
 use super::route::Route;
 
 /// A whole answer.

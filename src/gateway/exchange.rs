@@ -18,7 +18,8 @@ use super::answer::is_event_stream;
 use super::body::Pulse;
 use super::denial::Denial;
 use super::json::Json;
-use super::judged_units::{Echo, LONG_ID, has_long_id};
+use super::judged_units::Echo;
+use super::protocol_words::{LONG_ID, has_long_id};
 use super::receive::Received;
 use super::relay::Relayed;
 use super::route::Route;
@@ -269,7 +270,7 @@ fn head_of(response: &reqwest::Response, exchange: &Exchange) -> Head {
         response.headers(),
         &received.transport.judged,
         route.settings.pass_auth,
-        protocol.only_calls,
+        protocol.session,
     );
     for name in protocol.answered {
         let value = response.headers().get(*name);

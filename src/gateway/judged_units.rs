@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::denial::Denial;
 use super::json::Json;
+use super::protocol_words::{COUNTS, NAMES, each_identifier, is_id_or_word, is_protocol_word};
 use crate::shared::{Away, Kept, LocalValues, Values};
 use crate::wire::{is_identifier, words_of_all};
 
@@ -286,35 +287,6 @@ pub(super) fn identifiers(message: &Json) -> Vec<Digest> {
     found
 }
 
-/// Identifiers longer than this are not relayed.
-pub(super) const MAX_ID_BYTES: usize = 256;
-
-/// The description of an answer with a longer one.
-pub(super) const LONG_ID: &str = "something with an id of more than 256 bytes";
-
-/// Returns `true` if a message names a task, a conversation or the like with more than [`MAX_ID_BYTES`] bytes.
-pub(super) fn has_long_id(message: &Json) -> bool {
-    match message {
-        Json::Object(members) => members.iter().any(|(name, member)| match member {
-            Json::Text(text) => IDS.has(name) && text.len() > MAX_ID_BYTES,
-            member => has_long_id(member),
-        }),
-        Json::Array(items) => items.iter().any(has_long_id),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => false,
-    }
-}
-
-fn each_identifier(value: &Json, name: &str, seen: &mut impl FnMut(&str)) {
-    match value {
-        Json::Object(members) => members
-            .iter()
-            .for_each(|(name, member)| each_identifier(member, name, seen)),
-        Json::Array(items) => items.iter().for_each(|item| each_identifier(item, name, seen)),
-        Json::Text(text) if is_id_or_word(name) && !is_protocol_word(name, text) => seen(text),
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {}
-    }
-}
-
 /// A unit of a message.
 struct Unit<'v> {
     /// The artifact or message in which it stands, and the role of its speaker.
@@ -384,12 +356,6 @@ fn visit(value: &mut Json, name: &str, holder: Digest, ids_alone: bool, seen: &m
     }
 }
 
-/// Members of the protocols whose numbers and flags say where a message stands, and change from one view to the next.
-const COUNTS: Words = Words(
-    "id append lastChunk final depth historyLength pageSize totalSize includeArtifacts blocking returnImmediately stream wait since timestamp \
-    createdAt updatedAt lastUpdated code",
-);
-
 /// Longer numbers are data.
 const MAX_DIGITS: usize = 32;
 
@@ -411,61 +377,6 @@ fn holder_of(members: &[(String, Json)]) -> Option<Digest> {
     }
     some.then(|| hasher.finalize().into())
 }
-
-fn is_id_or_word(name: &str) -> bool {
-    IDS.has(name) || WORDS_OF.has(name)
-}
-
-/// Returns `true` if a text is one that the protocols themselves give to a member of this name.
-fn is_protocol_word(name: &str, text: &str) -> bool {
-    if STAMPS.has(name) {
-        return text.len() <= 40 && text.chars().all(|c| c.is_ascii_digit() || "TZtz:+-. ".contains(c));
-    }
-    if !WORDS_OF.has(name) || text.len() > 64 {
-        return false;
-    }
-    let word = text.trim_start_matches("TASK_STATE_").to_ascii_lowercase();
-    let word = word.replace(['_', '-'], "");
-    WORDS.has(&word)
-}
-
-/// Words with a blank between them.
-struct Words(&'static str);
-
-impl Words {
-    fn has(&self, word: &str) -> bool {
-        self.0.split(' ').any(|known| known == word)
-    }
-}
-
-const IDS: Words = Words(
-    "id taskId contextId messageId artifactId sessionId referenceTaskIds pushNotificationConfigId run_id request_id thread_id \
-    agent pageToken nextPageToken tenant",
-);
-
-const STAMPS: Words = Words("timestamp createdAt updatedAt lastUpdated statusTimestampAfter lastUpdatedAfter");
-
-/// Members whose values are words of the protocols.
-const WORDS_OF: Words = Words(
-    "jsonrpc method kind type role state status finish_reason mimeType mediaType protocolVersion acceptedOutputModes",
-);
-
-/// Those words, in lower case and without signs.
-const WORDS: Words = Words(
-    "2.0 task message statusupdate artifactupdate submitted working inputrequired completed canceled cancelled failed rejected \
-    authrequired unspecified unknown user agent assistant system roleuser roleagent requeststarted requestcompleted runstarted \
-    runcompleted turnend operationcomplete waitforinput success error running waiting application/json text/plain",
-);
-
-/// Names of members that a message without words may have.
-const NAMES: Words = Words(
-    "jsonrpc id method params result error code message messages list task tasks taskId contextId messageId artifactId sessionId \
-    referenceTaskIds pushNotificationConfigId pushNotificationConfig configs configuration run_id request_id thread_id agent \
-    depth payload args kind type role state status finish_reason mimeType mediaType protocolVersion acceptedOutputModes timestamp \
-    createdAt updatedAt lastUpdated statusTimestampAfter lastUpdatedAfter statusUpdate artifactUpdate artifact artifacts parts \
-    content text data history metadata final append lastChunk historyLength pageSize pageToken nextPageToken totalSize \
-    includeArtifacts blocking returnImmediately success tenant since stream wait event",
-);
 
 #[cfg(test)]
 mod tests {

@@ -24,7 +24,7 @@
 //! | `follow.rs`, `hold.rs`, `relay.rs`, `sse.rs` | streams: events are held, judged, released |
 //! | `body.rs` | heartbeats while a message is held; the work ends with its reader |
 //! | `cancel_upstream.rs` | cancels answers that will not be read |
-//! | `judged_units.rs` | later views show what earlier ones showed |
+//! | `judged_units.rs`, `protocol_words.rs` | later views show what earlier ones showed; the words that protocols define |
 //! | `kept.rs` | the state that a protocol keeps from one exchange to the next |
 //! | `conversations.rs` | the judged pieces of conversations with a model, and their sessions |
 //! | `push.rs`, `addresses.rs` | webhooks, and the addresses that may be called |
@@ -56,6 +56,7 @@ mod mcp;
 mod modification;
 mod own;
 mod probe;
+mod protocol_words;
 mod protocols;
 mod push;
 mod query;

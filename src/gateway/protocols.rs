@@ -9,6 +9,7 @@ use super::own::{self, Desk};
 use super::receive::Received;
 use super::route::Route;
 use super::settings::Protocol;
+use super::transport::SESSION_ID;
 use super::{a2a, agent_protocol, agentvault, chat, mcp};
 
 /// A line of the table.
@@ -30,6 +31,7 @@ const PLAIN: Protocol = Protocol {
     probes: &[],
     only_calls: false,
     is_model: false,
+    session: None,
     passed: &[],
     answered: &[],
 };
@@ -72,6 +74,7 @@ pub static PROTOCOLS: [Entry; 6] = [
             name: "mcp",
             probes: &[""],
             only_calls: true,
+            session: Some(SESSION_ID),
             ..PLAIN
         },
         serve: |route, received| Box::pin(mcp::serve(route, received)),

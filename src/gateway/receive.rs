@@ -116,7 +116,7 @@ pub(super) async fn receive(route: &Route, rest: String, request: Request<Body>)
             &rest,
             &head.headers,
             &route.passed_headers(),
-            route.settings.protocol.only_calls,
+            route.settings.protocol.session,
         ),
         rest,
         query,

@@ -29,6 +29,8 @@ pub struct Protocol {
     pub only_calls: bool,
     /// True if it is the interface of a model: the credentials of callers are meant for that.
     pub is_model: bool,
+    /// The header of its sessions, whose ids may be tokens.
+    pub(super) session: Option<&'static str>,
     /// Headers of callers that go on unread.
     pub(super) passed: &'static [&'static str],
     /// Headers of answers that callers are given, if these are identifiers.

@@ -39,6 +39,7 @@ static TOY: [Entry; 1] = [Entry {
         probes: &["/"],
         only_calls: false,
         is_model: false,
+        session: None,
         passed: &[],
         answered: &[],
     },

@@ -21,26 +21,32 @@ pub(super) struct Transport {
 
 const EXTENSIONS: [&str; 2] = ["a2a-extensions", "x-a2a-extensions"];
 const LAST_EVENT_ID: &str = "last-event-id";
-/// The session of MCP to which a request belongs.
+/// The header of MCP's sessions.
 pub(super) const SESSION_ID: &str = "mcp-session-id";
 /// Bytes of a header that goes on.
 const MAX_HEADER: usize = 1_024;
 
 impl Transport {
-    /// Reads a request under this path. `configured` are the headers of callers that the configuration lets pass unread; sessions of MCP go
-    /// on only where that is spoken.
-    pub(super) fn of(rest: &str, headers: &HeaderMap, configured: &[HeaderName], speaks_mcp: bool) -> Self {
+    /// Reads a request under this path. `configured` are the headers of callers that the configuration lets pass unread, `session` is that of
+    /// the protocol's sessions.
+    pub(super) fn of(
+        rest: &str,
+        headers: &HeaderMap,
+        configured: &[HeaderName],
+        session: Option<&'static str>,
+    ) -> Self {
         let mut transport = Self::default();
         for name in configured {
             for value in headers.get_all(name) {
                 transport.plain.append(name, value.clone());
             }
         }
-        for (name, form) in FORMS.iter().filter(|(name, _)| speaks_mcp || *name != SESSION_ID) {
-            let text = headers.get(*name).and_then(|value| value.to_str().ok());
+        let session = session.map(|name| (name, session_id as Form));
+        for (name, form) in FORMS.into_iter().chain(session) {
+            let text = headers.get(name).and_then(|value| value.to_str().ok());
             let formed = text.filter(|text| text.len() <= MAX_HEADER).and_then(form);
             if let Some(value) = formed.and_then(|text| HeaderValue::try_from(text).ok())
-                && !transport.plain.contains_key(*name)
+                && !transport.plain.contains_key(name)
             {
                 transport.plain.insert(HeaderName::from_static(name), value);
             }
@@ -96,12 +102,11 @@ impl Transport {
 type Form = fn(&str) -> Option<String>;
 
 /// Headers that go on, and the form of each without words.
-const FORMS: [(&str, Form); 6] = [
+const FORMS: [(&str, Form); 5] = [
     ("accept", accept),
     ("accept-language", accept_language),
     ("a2a-version", version),
     ("traceparent", traceparent),
-    (SESSION_ID, session_id),
     ("mcp-protocol-version", date),
 ];
 
@@ -240,7 +245,7 @@ pub(super) fn answer_headers(
     headers: &HeaderMap,
     asked: &HeaderMap,
     with_challenge: bool,
-    speaks_mcp: bool,
+    session: Option<&'static str>,
 ) -> HeaderMap {
     let mut kept = HeaderMap::new();
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
@@ -255,11 +260,14 @@ pub(super) fn answer_headers(
     if let Some(spoken) = text("a2a-version").and_then(version) {
         keep("a2a-version", spoken);
     }
-    if let Some(id) = text(SESSION_ID)
-        .filter(|id| speaks_mcp && id.len() <= MAX_HEADER)
-        .and_then(session_id)
-    {
-        keep(SESSION_ID, id);
+    let id = session.and_then(|name| {
+        Some((
+            name,
+            text(name).filter(|id| id.len() <= MAX_HEADER).and_then(session_id)?,
+        ))
+    });
+    if let Some((name, id)) = id {
+        keep(name, id);
     }
     for name in EXTENSIONS {
         // An agent tells which of those that it was asked for are in use.
@@ -298,7 +306,7 @@ mod tests {
         for (name, value) in headers {
             map.insert(*name, HeaderValue::try_from(*value).unwrap());
         }
-        Transport::of(rest, &map, &[HeaderName::from_static("x-own")], false)
+        Transport::of(rest, &map, &[HeaderName::from_static("x-own")], None)
     }
 
     #[test]

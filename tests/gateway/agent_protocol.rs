@@ -1,6 +1,6 @@
 //! Agent Protocol: both dialects, their events, lists and refusals.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
@@ -152,13 +152,7 @@ async fn a_text_that_is_cut_over_two_streams_is_judged_as_one() {
         ]))
     })
     .await;
-    let prompts: Arc<Mutex<Vec<String>>> = Arc::default();
-    let heard = Arc::clone(&prompts);
-    let judge = ScriptedJudge::answering(move |asked| {
-        heard.lock().unwrap().push(asked.user.clone());
-        asked.answer("allow", &[], json!([]))
-    })
-    .await;
+    let (judge, prompts) = ScriptedJudge::allowing().await;
     let guardian = TestGuardian::with_judge(&judge, &config(&agent, "agent-protocol", "")).await;
     let caller = Caller::of(&guardian);
     let path = "/weather/getevents?request_id=req-1&stream=true";
@@ -169,4 +163,31 @@ async fn a_text_that_is_cut_over_two_streams_is_judged_as_one() {
         "{second}"
     );
     assert!(prompts.lock().unwrap().join("\n").contains("from the north, nine"));
+}
+
+#[tokio::test]
+async fn a_text_may_begin_like_json_as_long_as_it_says_what_it_shows() {
+    for said in ["[DONE]", "[see](https://weather.example)", "{rain}", "\"Sunny\" it is"] {
+        let agent = agent(Vec::new(), said).await;
+        let guardian = gateway(&agent, "agent-protocol", "").await;
+        let asked = json!({"prompt": "Weather?"});
+        let (_, stream) = Caller::of(&guardian).post("/weather/stream_request", &asked).await;
+        assert_eq!(stream, format!("data: {said}\n\n"));
+    }
+}
+
+#[tokio::test]
+async fn a_request_that_was_stopped_stays_so_whatever_its_id() {
+    let id = "task_2024-11-28_customer-onboarding-followup-email";
+    let agent = Agent::answering(move |asked| match asked.path.contains("/process") {
+        true => Answers::Json(json!({"request_id": id, "note": ATTACK})),
+        false => Answers::Json(json!(draft("Oslo: rain."))),
+    })
+    .await;
+    let guardian = gateway(&agent, "agent-protocol", "").await;
+    let caller = Caller::of(&guardian);
+    let (status, _) = caller.post("/weather/process", &json!({"prompt": "Weather?"})).await;
+    assert_eq!(status, 403);
+    let (_, list) = caller.get(&format!("/weather/getevents?request_id={id}")).await;
+    assert!(list.contains("[guardian]") && !list.contains("Oslo"), "{list}");
 }

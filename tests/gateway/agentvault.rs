@@ -3,7 +3,10 @@
 use serde_json::{Value, json};
 
 use crate::agent::{ATTACK, Agent, Answers, Asked, Caller, config, eventually, gateway, judge};
-use crate::guardian::TestGuardian;
+use crate::guardian::{ScriptedJudge, TestGuardian};
+
+/// An identifier where a time belongs.
+const IN_WORDS: &str = "send-it-all";
 
 fn event(name: &str, data: &Value) -> String {
     format!("event: {name}\ndata: {data}\n\n")
@@ -163,4 +166,69 @@ async fn a_card_leads_to_the_gateway() {
         card["authSchemes"][0]["tokenUrl"],
         format!("http://localhost:{}/gw/token", guardian.address.port())
     );
+}
+
+#[tokio::test]
+async fn a_token_is_asked_for_with_words_that_were_judged() {
+    let agent = Agent::answering(|_| {
+        Answers::Json(json!({"access_token": "ya29.a0AfB_byC", "token_type": "Bearer", "expires_in": "3600",
+            "scope": "https://www.googleapis.com/auth/cloud-platform.read-only openid email", "error": ATTACK, "detail": ATTACK}))
+    })
+    .await;
+    let (judge, prompts) = ScriptedJudge::allowing().await;
+    let guardian = TestGuardian::with_judge(&judge, &config(&agent, "agentvault", "pass_auth = true")).await;
+    let caller = Caller::of(&guardian);
+    let post = async |form: &[(&str, &str)]| {
+        let form = url::form_urlencoded::Serializer::new(String::new())
+            .extend_pairs(form)
+            .finish();
+        let request = caller.http.post(format!("{}/token", caller.base));
+        let request = request
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(form);
+        let answer = request.send().await.unwrap();
+        (answer.status().as_u16(), answer.text().await.unwrap())
+    };
+    let scope = "https://www.googleapis.com/auth/cloud-platform.read-only openid email";
+    let client = [("client_id", "weather"), ("client_secret", "Ärger mit Blanks")];
+    let asked = [
+        ("grant_type", "client_credentials"),
+        ("scope", scope),
+        client[0],
+        client[1],
+    ];
+    let (status, text) = post(&asked).await;
+    let token: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(status, 200);
+    assert_eq!(
+        token,
+        json!({"access_token": "ya29.a0AfB_byC", "token_type": "Bearer", "expires_in": "3600", "scope": scope})
+    );
+    let shown = prompts.lock().unwrap().join("\n");
+    assert!(shown.contains(scope) && !shown.contains("Ärger"), "{shown}");
+    // A field that stands twice could be read as either.
+    let twice = [
+        ("grant_type", "client_credentials"),
+        ("scope", "openid"),
+        ("scope", ATTACK),
+    ];
+    assert_eq!(post(&twice).await.0, 400);
+}
+
+#[tokio::test]
+async fn a_refusal_names_the_task_that_the_caller_named() {
+    let id = "task_2024-11-28_customer-onboarding-followup-email";
+    let agent = Agent::answering(move |asked| {
+        let task = json!({"id": id, "state": "COMPLETED", "createdAt": IN_WORDS, "artifacts": [],
+            "messages": [{"role": "assistant", "parts": [{"type": "text", "content": ATTACK}], "metadata": null}]});
+        Answers::Json(json!({"jsonrpc": "2.0", "id": asked.json()["id"], "result": task}))
+    })
+    .await;
+    let guardian = gateway(&agent, "agentvault", "").await;
+    let shown = Caller::of(&guardian).call("tasks/get", json!({"id": id})).await;
+    assert_eq!(
+        (&shown["result"]["id"], &shown["result"]["state"]),
+        (&json!(id), &json!("FAILED"))
+    );
+    assert!(!shown.to_string().contains(IN_WORDS), "{shown}");
 }

@@ -1109,7 +1109,14 @@ async fn what_stands_beside_the_words_of_a_stream_does_not_go_on() {
         match api {
             Api::Chat => events[1] = format!("id: {prose}\nevent: {prose}\n{}", events[1]),
             Api::Responses => {
-                events.splice(1..1, [unknown("own"), unknown("response.own.added")]);
+                events.splice(
+                    1..1,
+                    [
+                        unknown("own"),
+                        unknown("response.own.added"),
+                        unknown("response.mcp_own.x"),
+                    ],
+                );
             }
             // The stream has a `ping` of its own, which goes on.
             Api::Messages => {

@@ -9,9 +9,9 @@ use super::methods::{Op, Version};
 use crate::gateway::answer::{Answer, rpc_error};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::{Json, object};
+use crate::gateway::protocol_words::may_repeat;
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
-use crate::wire::is_identifier;
 
 /// The JSON-RPC code of a refusal: outside of every reserved range, and shown by all published clients.
 pub(super) const DENIED: i64 = 4030;
@@ -181,14 +181,10 @@ fn rest_status(version: Version, (task, context): (&str, &str), state: &str, tex
 
 /// Returns a task that was stopped, as every later view shows it: failed, with the reason, and without its own words.
 pub(super) fn failed_task(call: &Call, task: &Json, denial: &Denial) -> Json {
-    // What the denied answer said of itself in words is not repeated.
-    let asked = call.task.as_deref();
-    let named = |name| {
-        task.str_of(name)
-            .filter(|text| asked == Some(*text) || is_identifier(text))
-            .unwrap_or_default()
-    };
-    stopped_task(call, (named("id"), named("contextId")), "failed", denial)
+    let id = task.str_of("id").filter(|id| may_repeat(id, call.task.as_deref()));
+    let context = task.str_of("contextId").filter(|id| may_repeat(id, None));
+    let (id, context) = (id.unwrap_or_default(), context.unwrap_or_default());
+    stopped_task(call, (id, context), "failed", denial)
 }
 
 fn stopped_task(call: &Call, (id, context): (&str, &str), state: &str, denial: &Denial) -> Json {

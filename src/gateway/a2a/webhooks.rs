@@ -14,7 +14,7 @@ use crate::gateway::answer::{Answer, rpc_error};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::UNKNOWN_TASK;
 use crate::gateway::json::Json;
-use crate::gateway::judged_units::has_long_id;
+use crate::gateway::protocol_words::has_long_id;
 use crate::gateway::push::{Owner, PUSH_PATH};
 use crate::gateway::query::Query;
 use crate::gateway::receive::Received;

@@ -7,6 +7,7 @@ use super::shapes::{self, Form};
 use crate::gateway::denial::Denial;
 use crate::gateway::hold::Dialect;
 use crate::gateway::json::Json;
+use crate::gateway::protocol_words::may_repeat;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
@@ -19,8 +20,8 @@ pub(super) struct Events {
     pub(super) received: Arc<Received>,
     /// The request or run.
     pub(super) id: Option<String>,
-    /// True if the caller named it.
-    pub(super) named: bool,
+    /// The one that the caller named.
+    pub(super) asked: Option<String>,
     /// True if events may be plain text.
     pub(super) takes_text: bool,
     pub(super) form: Option<Form>,
@@ -32,8 +33,7 @@ impl Events {
         let form = self
             .form
             .unwrap_or(if self.takes_text { Form::Text } else { Form::Snake });
-        // What the caller named, or an identifier: no words of what was denied.
-        let id = self.id.as_deref().filter(|id| self.named || is_identifier(id));
+        let id = self.id.as_deref().filter(|id| may_repeat(id, self.asked.as_deref()));
         form.last_words(id, &self.agent, text)
     }
 }
@@ -130,9 +130,10 @@ impl Dialect for Events {
 
 /// Returns `true` for a text that some clients would read as JSON, with escapes in it that say something else there.
 fn hides(text: &str) -> bool {
-    let shown = |c: char| !(c.is_whitespace() || c.is_control() || matches!(c, '\u{feff}' | '\u{200b}'..='\u{200f}'));
-    let begins = text.find(shown).and_then(|at| text.get(at..)).unwrap_or_default();
-    begins.starts_with(['{', '[', '"']) && text.contains('\\')
+    let first = text
+        .chars()
+        .find(|c| c.is_alphanumeric() || matches!(c, '{' | '[' | '"'));
+    matches!(first, Some('{' | '[' | '"')) && text.contains('\\')
 }
 
 /// Returns a piece of what an event says.

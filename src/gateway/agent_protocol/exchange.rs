@@ -68,7 +68,7 @@ impl Call {
             route: Arc::clone(&exchange.route),
             received: Arc::clone(&exchange.received),
             id: self.id.clone(),
-            named: self.id.is_some(),
+            asked: self.id.clone(),
             takes_text: self.op == Op::StreamRequest,
             form: None,
             agent: self.agent.clone(),

@@ -7,11 +7,11 @@ use super::shapes::{self, Op};
 use crate::gateway::denial::Denial;
 use crate::gateway::hold::Dialect;
 use crate::gateway::json::{Json, object};
+use crate::gateway::protocol_words::may_repeat;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 use crate::gateway::verdicts::Question;
-use crate::wire::is_identifier;
 
 /// One stream of events.
 pub(super) struct Events {
@@ -19,8 +19,8 @@ pub(super) struct Events {
     pub(super) id: Json,
     pub(super) received: Arc<Received>,
     pub(super) task: Option<String>,
-    /// True if the caller named it.
-    pub(super) named: bool,
+    /// The one that the caller named.
+    pub(super) asked: Option<String>,
 }
 
 impl Dialect for Events {
@@ -103,8 +103,11 @@ impl Dialect for Events {
             self.route.judged.deny(task, denial);
             cancel(&self.route, &self.received, task);
         }
-        let task = self.task.as_deref();
-        shapes::denied_events(task.filter(|task| self.named || is_identifier(task)), denial)
+        let task = self
+            .task
+            .as_deref()
+            .filter(|task| may_repeat(task, self.asked.as_deref()));
+        shapes::denied_events(task, denial)
     }
 
     fn end_broken(&mut self, why: &str) -> Vec<Event> {

@@ -154,7 +154,7 @@ impl Protocol for Call {
             id: self.request.id.clone(),
             received: Arc::clone(&exchange.received),
             task: self.task.clone(),
-            named: self.task.is_some(),
+            asked: self.task.clone(),
         })
     }
 

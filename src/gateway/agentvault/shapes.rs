@@ -6,10 +6,10 @@ use serde_json::json;
 use crate::gateway::answer::{Answer, RpcRequest, carried_by, in_envelope, rpc_error};
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::{Json, object};
+use crate::gateway::protocol_words::{is_protocol_word, may_repeat};
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 use crate::gateway::verdicts::Question;
-use crate::wire::is_identifier;
 
 /// The profile's own code for a lack of permission.
 pub(super) const DENIED: i64 = -32003;
@@ -132,13 +132,12 @@ pub(super) fn error_event(code: &str, message: &str) -> Event {
 /// Returns a task that was stopped, as every later view shows it.
 pub(super) fn failed_task(task: &Json, asked: Option<&str>, denial: &Denial) -> Json {
     let now = jiff::Timestamp::now().to_string();
-    // What the denied answer said of itself in words is not repeated.
-    let named = |name| {
-        task.str_of(name)
-            .filter(|text| asked == Some(*text) || is_identifier(text))
-    };
+    let id = task.str_of("id").filter(|id| may_repeat(id, asked));
+    let created = task
+        .str_of("createdAt")
+        .filter(|stamp| is_protocol_word("createdAt", stamp));
     json!({
-        "id": named("id"), "state": "FAILED", "createdAt": named("createdAt").unwrap_or(&now), "updatedAt": now,
+        "id": id, "state": "FAILED", "createdAt": created.unwrap_or(&now), "updatedAt": now,
         "messages": [{"role": "assistant", "parts": [{"type": "text", "content": denial.text()}], "metadata": null}],
         "artifacts": [], "metadata": denial.data(),
     })

@@ -21,17 +21,25 @@ const TEXTS: [(&str, &str, bool); 4] = [
     ("custom_tool_call_input", "input", true),
 ];
 
-/// Beginnings of the names of other events about an item. Events of other names do not go on.
-const PROGRESS: [&str; 10] = [
+/// Other events about an item, by the first part of their name. Events of other names do not go on.
+const PROGRESS: [&str; 18] = [
     "audio",
     "code_interpreter_call",
+    "code_interpreter_call_code",
     "computer_call",
     "file_search_call",
     "image_generation_call",
     "local_shell_call",
-    "mcp_",
+    "mcp_call",
+    "mcp_call_arguments",
+    "mcp_list_tools",
     "output_text",
     "reasoning",
+    "reasoning_summary",
+    "reasoning_summary_part",
+    "reasoning_summary_text",
+    "reasoning_text",
+    "shell_call",
     "web_search_call",
 ];
 
@@ -74,15 +82,15 @@ impl Items {
                 }
             }
             _ => {
-                let told = kind.strip_prefix("response.").and_then(|kind| kind.rsplit_once('.'));
-                let text = told.and_then(|(of, how)| Some((TEXTS.iter().find(|text| text.0 == of)?, how)));
-                match text {
-                    Some(((_, member, of_call), how)) => self.tell(event, member, *of_call, how),
-                    None => match told {
-                        Some(("content_part", _)) => self.part(event),
-                        Some((of, _)) if PROGRESS.iter().any(|known| of.starts_with(known)) => Ok(Step::Says),
-                        _ => Ok(Step::Drops),
-                    },
+                let Some((of, how)) = kind.strip_prefix("response.").and_then(|kind| kind.rsplit_once('.')) else {
+                    return Ok(Step::Drops);
+                };
+                let text = TEXTS.iter().find(|text| text.0 == of);
+                match (text, of.split('.').next()) {
+                    (Some((_, member, of_call)), _) => self.tell(event, member, *of_call, how),
+                    (None, Some("content_part")) => self.part(event),
+                    (None, Some(of)) if PROGRESS.contains(&of) => Ok(Step::Says),
+                    (None, _) => Ok(Step::Drops),
                 }
             }
         }
@@ -115,20 +123,15 @@ impl Items {
     }
 
     fn tell(&mut self, event: &Json, member: &'static str, of_call: bool, how: &str) -> Result<Step, &'static str> {
-        let at = index_of(event, "output_index")?.unwrap_or(self.items.len().saturating_sub(1));
-        let item = self.item(at)?;
+        let piece = event.str_of(if how == "delta" { "delta" } else { member });
+        let (item, content) = self.place(event)?;
         if item.done.is_some() || (of_call && item.begun.is_none()) {
             return Err(ODD);
         }
-        let content = event.get("content_index").and_then(Json::as_index).unwrap_or_default();
-        let piece = event.str_of(if how == "delta" { "delta" } else { member });
-        let (text, piece) = (
-            item.texts.entry((member, content)).or_default(),
-            piece.unwrap_or_default(),
-        );
+        let text = item.texts.entry((member, content)).or_default();
         match how {
-            "delta" => text.push_str(piece),
-            "done" if text.is_empty() || text == piece => piece.clone_into(text),
+            "delta" => text.push_str(piece.unwrap_or_default()),
+            "done" => whole(text, piece.unwrap_or_default())?,
             _ => return Err(ODD),
         }
         Ok(if of_call { Step::Holds } else { Step::Says })
@@ -137,25 +140,20 @@ impl Items {
     /// Takes a part of a message that begins or ends: its text is the one that the item has there.
     fn part(&mut self, event: &Json) -> Result<Step, &'static str> {
         let part = event.get("part").ok_or(ODD)?;
-        let said = match part.str_of("type") {
-            Some("output_text") => Some("text"),
-            Some("refusal") => Some("refusal"),
-            _ => None,
-        };
-        match said.filter(|said| part.str_of(said).is_some_and(|text| !text.is_empty())) {
-            Some(said) => {
-                let at = index_of(event, "output_index")?.unwrap_or(self.items.len().saturating_sub(1));
-                let content = event.get("content_index").and_then(Json::as_index).unwrap_or_default();
-                let text = self.item(at)?.texts.entry((said, content)).or_default();
-                let piece = part.str_of(said).unwrap_or_default();
-                if !text.is_empty() && text != piece {
-                    return Err(ODD);
-                }
-                piece.clone_into(text);
-                Ok(Step::Says)
-            }
-            None => Ok(Step::Says),
+        let said = TEXTS.iter().find(|text| part.str_of("type") == Some(text.0));
+        let said = said.and_then(|(_, member, _)| Some((*member, part.str_of(member)?)));
+        if let Some((member, piece)) = said.filter(|(_, piece)| !piece.is_empty()) {
+            let (item, content) = self.place(event)?;
+            whole(item.texts.entry((member, content)).or_default(), piece)?;
         }
+        Ok(Step::Says)
+    }
+
+    /// Returns the item and the content that an event is about.
+    fn place(&mut self, event: &Json) -> Result<(&mut Item, usize), &'static str> {
+        let at = index_of(event, "output_index")?.unwrap_or(self.items.len().saturating_sub(1));
+        let content = event.get("content_index").and_then(Json::as_index).unwrap_or_default();
+        Ok((self.item(at)?, content))
     }
 
     /// Returns the output of the whole response, if it agrees with what was said before. Some leave out of it what they said.
@@ -210,6 +208,15 @@ impl Item {
         });
         begun && done && texts
     }
+}
+
+/// Takes a text as a whole: what was told of it before in pieces says the same.
+fn whole(text: &mut String, piece: &str) -> Result<(), &'static str> {
+    if !text.is_empty() && text != piece {
+        return Err(ODD);
+    }
+    piece.clone_into(text);
+    Ok(())
 }
 
 /// Returns the words of a message.

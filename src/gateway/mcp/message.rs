@@ -2,7 +2,7 @@
 
 use crate::gateway::exchange::Says;
 use crate::gateway::json::Json;
-use crate::gateway::judged_units::MAX_ID_BYTES;
+use crate::gateway::protocol_words::MAX_ID_BYTES;
 use crate::wire::is_identifier;
 
 /// The member of `_meta` in which a request names the version of MCP that it speaks.
