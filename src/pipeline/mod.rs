@@ -58,7 +58,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
-use arc_swap::{ArcSwap, ArcSwapOption};
+use arc_swap::ArcSwap;
 use tokio::time::Instant;
 use tracing::Instrument;
 
@@ -67,6 +67,7 @@ pub use examine::JudgeView;
 pub use organisation::{Organisation, Organisations};
 pub use recall::Line;
 pub use session_update::SessionUpdate;
+use trust::JudgeTrust;
 pub use trust::{JudgeCheck, Trust};
 
 pub use crate::audit::Recorded;
@@ -155,7 +156,7 @@ pub struct Guardian {
     organisations: ArcSwap<Organisations>,
     judge: Option<Arc<Judge>>,
     judged: Places,
-    judge_check: ArcSwapOption<JudgeCheck>,
+    judge_trust: Arc<JudgeTrust>,
     open_postures: ArcSwap<Vec<String>>,
     observing: ArcSwap<Vec<String>>,
     scorer: Option<Scorer>,
@@ -196,8 +197,9 @@ impl Guardian {
         };
         let weights = Weights::default();
         weights.replace(parts.organisations.weights());
+        let judge_trust = Arc::default();
         if let (Some(judge), Some(link)) = (&parts.judge, &parts.shared) {
-            hints::share(judge, link);
+            hints::share(judge, &judge_trust, link);
         }
         Self {
             open_postures: ArcSwap::from_pointee(open_postures),
@@ -206,7 +208,7 @@ impl Guardian {
             organisations: ArcSwap::from_pointee(parts.organisations),
             judge: parts.judge.map(Arc::new),
             judged: Places::new(parts.settings.judged_at_once, Reserve::ByWeight, &weights),
-            judge_check: ArcSwapOption::empty(),
+            judge_trust,
             scorer: parts.scorer,
             learning: None,
             settled_locally: Arc::default(),

@@ -92,12 +92,15 @@ impl Canaries {
         })
     }
 
-    /// Asks, again and again, until the task is aborted.
+    /// Asks, again and again, until the task is aborted; at once where another node begins to distrust its judge.
     pub async fn watch(mut self, watched: Arc<Guardian>) {
         let mut ticks = tokio::time::interval(self.settings.every);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
-            ticks.tick().await;
+            tokio::select! {
+                _ = ticks.tick() => {}
+                () = watched.judge_check_due() => {}
+            }
             self.round(&watched).await;
         }
     }

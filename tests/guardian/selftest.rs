@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
 use aos_guardian::config::ConfigFile;
 use aos_guardian::model::{Decision, Verdict};
@@ -13,6 +14,7 @@ use assert_cmd::Command;
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
+use crate::shared;
 use crate::support::{Asked, ScriptedJudge, completion, user_message};
 
 /// What only the prompts of known steps that have to be stopped say.
@@ -211,14 +213,14 @@ async fn watched(on_alarm: &str) -> (Arc<Guardian>, Canaries, Arc<AtomicBool>, S
         }
     })
     .await;
-    let (guardian, canaries) = watch(&judge, on_alarm);
+    let (guardian, canaries) = watch(&judge, on_alarm, "");
     (guardian, canaries, works, judge)
 }
 
-fn watch(judge: &ScriptedJudge, on_alarm: &str) -> (Arc<Guardian>, Canaries) {
+fn watch(judge: &ScriptedJudge, on_alarm: &str, more: &str) -> (Arc<Guardian>, Canaries) {
     // The model is what is tried here: the scorer would settle a greeting by itself.
     let toml = format!(
-        "[local_judge]\nmode = \"off\"\n[judge]\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\n[judge.canaries]\nevery_minutes = 5\non_alarm = \"{on_alarm}\"",
+        "[local_judge]\nmode = \"off\"\n[judge]\nbase_url = \"{}/v1\"\nmodel = \"scripted\"\n[judge.canaries]\nevery_minutes = 5\non_alarm = \"{on_alarm}\"\n{more}",
         judge.url()
     );
     let config = ConfigFile::parse(&toml, "test")
@@ -284,10 +286,46 @@ async fn an_endpoint_that_is_down_says_nothing_of_the_model() {
         _ => ResponseTemplate::new(401),
     })
     .await;
-    let (guardian, mut canaries) = watch(&judge, "deny");
+    let (guardian, mut canaries) = watch(&judge, "deny", "");
     canaries.round(&guardian).await;
     let before = guardian.judge_check().unwrap();
     assert_eq!((before.right, before.asked), (6, 6));
     canaries.round(&guardian).await;
     assert_eq!(guardian.judge_check(), Some(before));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_checks_its_judge_before_its_time_when_another_node_begins_to_distrust_it() {
+    let Some(redis) = shared::redis().await else { return };
+    let works = Arc::new(AtomicBool::new(true));
+    let switch = Arc::clone(&works);
+    let judge = ScriptedJudge::answering(move |asked| match switch.load(Ordering::SeqCst) {
+        true => knowing(asked),
+        false => asked.answer("allow", &[], json!([])),
+    })
+    .await;
+    let section = shared::section(redis);
+    let (first, canaries) = watch(&judge, "deny", &section);
+    let watching = tokio::spawn(canaries.watch(Arc::clone(&first)));
+    trusts(&first, Trust::Full).await;
+
+    works.store(false, Ordering::SeqCst);
+    let (second, mut canaries) = watch(&judge, "deny", &section);
+    canaries.round(&second).await;
+    assert_eq!(second.judge_check().unwrap().trust, Trust::Withdrawn);
+    trusts(&first, Trust::Withdrawn).await;
+    // One node's word is one check: six questions at each start, and six for the hint.
+    assert_eq!((judge.asked(), first.judge_check().unwrap().asked), (18, 12));
+    watching.abort();
+}
+
+/// Waits until a guardian trusts its judge this far.
+async fn trusts(guardian: &Guardian, trust: Trust) {
+    for _ in 0..1_000 {
+        if guardian.judge_check().is_some_and(|check| check.trust == trust) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("expected {trust:?}, found {:?}", guardian.judge_check());
 }
