@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::output::say;
 use super::records::{Records, named};
 use super::replay::{Configuration, compare};
-use super::{ConfigArgument, Ended, printable};
+use super::{ConfigArgument, Ended, OrganisationArgument, printable};
 use crate::audit::{AuditFiles, Erasing, KeptRecord, Query, Settings, public_key};
 use crate::config::Config;
 
@@ -377,7 +377,9 @@ fn replay(search: &SearchFor, offline: bool) -> anyhow::Result<Ended> {
         say!("organisation {}", printable(&organisation));
         let today = Configuration {
             config: search.from.config.clone(),
-            organisation: Some(organisation),
+            organisation: OrganisationArgument {
+                organisation: Some(organisation),
+            },
             offline,
         };
         changed += super::runtime()?.block_on(compare("audit", &lines, None, &today))?;

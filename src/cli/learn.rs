@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use clap::{Args, Subcommand};
 
-use super::{ConfigArgument, Ended, Quiet, printable, start_logging};
+use super::{ConfigArgument, Ended, Quiet, organisation, printable, start_logging};
 use crate::config::Config;
 use crate::learning::{self, Floor, Learned, Outcome, Standing, State, Store, card, model_file};
 use crate::local::Model;
@@ -101,17 +101,10 @@ impl Of {
     }
 
     fn organisations(&self, config: &Config) -> anyhow::Result<Vec<OrganisationId>> {
-        let all = config.organisations.iter().map(|organisation| organisation.id.clone());
-        let all: Vec<OrganisationId> = all.collect();
-        let Some(id) = &self.organisation else { return Ok(all) };
-        let found: Vec<OrganisationId> = all.iter().filter(|own| own.as_str() == id).cloned().collect();
-        let known: Vec<&str> = all.iter().map(OrganisationId::as_str).collect();
-        anyhow::ensure!(
-            !found.is_empty(),
-            "there is no organisation `{id}`; there are: {}",
-            known.join(", ")
-        );
-        Ok(found)
+        match &self.organisation {
+            None => Ok(config.organisations.iter().map(|own| own.id.clone()).collect()),
+            Some(id) => Ok(vec![organisation(config, id)?.id.clone()]),
+        }
     }
 
     /// Prints a text about each organisation.

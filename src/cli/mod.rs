@@ -41,9 +41,10 @@ mod wrap_config;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 
-use crate::config::{Config, Keys, WhoseKey};
+use crate::config::{Config, Keys, OrganisationSettings, WhoseKey};
 use crate::telemetry;
 use crate::text::characters::is_invisible;
 
@@ -172,23 +173,27 @@ struct OrganisationArgument {
 }
 
 impl OrganisationArgument {
-    fn of<'a>(&self, config: &'a Config) -> anyhow::Result<&'a crate::config::OrganisationSettings> {
-        let found = match &self.organisation {
-            None => config.organisations.first(),
-            Some(id) => config
-                .organisations
-                .iter()
-                .find(|organisation| organisation.id.as_str() == id),
-        };
-        found.ok_or_else(|| {
-            let known: Vec<&str> = config.organisations.iter().map(|o| o.id.as_str()).collect();
-            anyhow::anyhow!(
-                "there is no organisation `{}`; there are: {}",
-                self.organisation.as_deref().unwrap_or_default(),
-                known.join(", ")
-            )
-        })
+    fn of<'a>(&self, config: &'a Config) -> anyhow::Result<&'a OrganisationSettings> {
+        match &self.organisation {
+            None => config.organisations.first().context("there is no organisation"),
+            Some(id) => organisation(config, id),
+        }
     }
+}
+
+/// Returns the configured organisation of this id.
+fn organisation<'a>(config: &'a Config, id: &str) -> anyhow::Result<&'a OrganisationSettings> {
+    let mut organisations = config.organisations.iter();
+    let known = organisations.find(|known| known.id.as_str() == id);
+    known.with_context(|| {
+        let known: Vec<&str> = config.organisations.iter().map(|known| known.id.as_str()).collect();
+        format!(
+            "there is no organisation `{}` in {}; there are: {}",
+            printable(id),
+            config.file,
+            known.join(", ")
+        )
+    })
 }
 
 /// The way in which a command ended.

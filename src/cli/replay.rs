@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 
 use super::output::say;
-use super::{ConfigArgument, Ended, Quiet, input, printable, start_logging};
+use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, input, printable, start_logging};
 use crate::config::Config;
 use crate::eval::{self, Case, Doubt, Organisations, Outcome, Runner, Trace};
 use crate::model::OrganisationId;
@@ -30,9 +30,8 @@ pub(super) struct Arguments {
     /// The configuration after.
     #[arg(long, value_name = "FILE")]
     after: PathBuf,
-    /// The organisation whose policy and prompts apply [default: the first].
-    #[arg(long, value_name = "ID")]
-    organisation: Option<String>,
+    #[command(flatten)]
+    organisation: OrganisationArgument,
     /// Ask no endpoint: compare what the guardian decides by itself.
     #[arg(long)]
     offline: bool,
@@ -62,7 +61,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
 /// Under which configuration steps are decided, and whose policy and prompts apply.
 pub(super) struct Configuration {
     pub(super) config: ConfigArgument,
-    pub(super) organisation: Option<String>,
+    pub(super) organisation: OrganisationArgument,
     pub(super) offline: bool,
 }
 
@@ -174,10 +173,7 @@ impl Configuration {
             None => "the configuration".to_owned(),
         };
         let config = self.config.load_to_ask_if_possible(self.offline).with_context(place)?;
-        let organisation = super::OrganisationArgument {
-            organisation: self.organisation.clone(),
-        };
-        let id = organisation.of(&config).with_context(place)?.id.clone();
+        let id = self.organisation.of(&config).with_context(place)?.id.clone();
         decide_under(config, id, cases, |_| {}).await.with_context(place)
     }
 }

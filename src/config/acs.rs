@@ -7,7 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::file::{AcsKeySection, AcsSection};
 use super::settings::Reader;
-use super::{ConfigError, OrganisationSettings, WhoseKey};
+use super::{ConfigError, WhoseKey};
+use crate::model::OrganisationId;
 use crate::server::{AcsKey, AcsSettings, OnDecisionFailure};
 
 /// Bytes of the shortest secret: a shorter one can be guessed.
@@ -20,7 +21,7 @@ impl Reader<'_> {
     pub(super) fn acs(
         &self,
         section: &AcsSection,
-        organisations: &[OrganisationSettings],
+        organisations: &[OrganisationId],
         timeout: Duration,
     ) -> Result<AcsSettings, ConfigError> {
         let defaults = AcsSettings::default();
@@ -52,7 +53,7 @@ impl Reader<'_> {
         &self,
         entry: &AcsKeySection,
         at: &dyn Fn(&str) -> String,
-        organisations: &[OrganisationSettings],
+        organisations: &[OrganisationId],
     ) -> Result<Option<AcsKey>, ConfigError> {
         let key_id = entry.key_id.clone().unwrap_or_default();
         if key_id.is_empty() || key_id.chars().nth(MAX_LABEL).is_some() {
@@ -69,20 +70,13 @@ impl Reader<'_> {
             );
             return Err(self.wrong(&at("value"), why));
         }
-        let organisation = match &entry.organisation {
-            None => None,
-            Some(id) => match organisations.iter().find(|known| known.id.as_str() == id) {
-                Some(known) => Some(known.id.clone()),
-                None => {
-                    let why = format!("expected the id of one of `[[organisations]]`, found `{id}`");
-                    return Err(self.wrong(&at("organisation"), why));
-                }
-            },
-        };
+        let organisation = entry.organisation.as_deref();
         Ok(Some(AcsKey {
             key_id,
             secret,
-            organisation,
+            organisation: organisation
+                .map(|id| self.known_organisation(&at("organisation"), id, organisations))
+                .transpose()?,
         }))
     }
 

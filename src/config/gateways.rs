@@ -248,12 +248,9 @@ impl One<'_> {
         match (&self.section.organisation, organisations) {
             (None, [first, ..]) => Ok(first.clone()),
             (None, []) => Ok(pipeline::Organisation::default_id()),
-            (Some(id), _) => {
-                let known = organisations.iter().find(|known| known.as_str() == id);
-                known
-                    .cloned()
-                    .ok_or_else(|| self.wrong("organisation", format!("`{id}` is none of the organisations")))
-            }
+            (Some(id), _) => self
+                .reader
+                .known_organisation(&self.key("organisation"), id, organisations),
         }
     }
 

@@ -100,10 +100,9 @@ impl Reader<'_> {
                     let why = "expected this or `organisation_claim`, not both";
                     return Err(self.wrong(&at("organisation"), why));
                 }
-                (Some(id), None) => match organisations.iter().find(|known| known.as_str() == id) {
-                    Some(known) => OrganisationSource::Fixed(known.clone()),
-                    None => return Err(self.wrong(&at("organisation"), format!("`{id}` is none of the organisations"))),
-                },
+                (Some(id), None) => {
+                    OrganisationSource::Fixed(self.known_organisation(&at("organisation"), id, organisations)?)
+                }
                 (None, given) => OrganisationSource::Claim(claim("organisation_claim", given, "organisation")?),
             },
             caller_claim: claim("caller_claim", &section.caller_claim, "sub")?,

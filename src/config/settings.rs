@@ -230,7 +230,7 @@ impl ConfigFile {
         let (audit, audit_on_failure) = reader.audit(&self.audit)?;
         let audit_keeping = reader.audit_keeping(&self.audit, audit.as_ref())?;
         let mut server = reader.server(&self, pipeline.timeout)?;
-        server.acs = reader.acs(&self.acs, &organisations, pipeline.timeout)?;
+        server.acs = reader.acs(&self.acs, &ids, pipeline.timeout)?;
         let oidc = reader.oidc(&self, &ids)?;
         let mut gateways = reader.gateways(&self.gateways, &ids, wire.max_depth, pipeline.timeout)?;
         for (index, gateway) in gateways.iter_mut().enumerate() {
@@ -299,6 +299,20 @@ impl Reader<'_> {
             key: key.to_owned(),
             why: why.into(),
         }
+    }
+
+    /// Finds one of the organisations by its id.
+    pub(super) fn known_organisation(
+        &self,
+        key: &str,
+        id: &str,
+        organisations: &[OrganisationId],
+    ) -> Result<OrganisationId, ConfigError> {
+        let known = organisations.iter().find(|known| known.as_str() == id).cloned();
+        known.ok_or_else(|| {
+            let why = format!("expected the id of one of `[[organisations]]`, found `{id}`");
+            self.wrong(key, why)
+        })
     }
 
     pub(super) fn path(&self, path: &str) -> PathBuf {

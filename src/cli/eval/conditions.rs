@@ -1,10 +1,11 @@
 //! Under what cases are run: the configuration, whose policy is in force, who is asked.
 
+use anyhow::Context;
 use clap::Args;
 
 use super::asking::{Asking, AskingArguments};
 use crate::app;
-use crate::cli::{ConfigArgument, OrganisationArgument};
+use crate::cli::{ConfigArgument, OrganisationArgument, organisation};
 use crate::config::Config;
 use crate::eval::{Bench, Case, History, Organisations, Runner};
 use crate::pipeline::Guardian;
@@ -107,13 +108,6 @@ pub(super) fn check_organisation(case: &Case, config: &Config) -> anyhow::Result
     let Some(id) = &case.expected.organisation else {
         return Ok(());
     };
-    let known: Vec<&str> = config.organisations.iter().map(|known| known.id.as_str()).collect();
-    anyhow::ensure!(
-        known.contains(&id.as_str()),
-        "{}: `expected.organisation`: there is no organisation `{id}` in {}; there are: {}",
-        case.place,
-        config.file,
-        known.join(", ")
-    );
+    organisation(config, id).with_context(|| format!("{}: `expected.organisation`", case.place))?;
     Ok(())
 }

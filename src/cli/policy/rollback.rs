@@ -99,7 +99,12 @@ fn effective(settings: &OrganisationSettings, text: &str, layer: Option<&str>) {
 
 pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let config = load_with(arguments.history.config.config.as_deref(), Keys::Unneeded)?;
-    let organisation = chosen(&config, arguments.history.organisation.organisation.as_deref())?;
+    let organisation = &arguments.history.organisation;
+    anyhow::ensure!(
+        organisation.organisation.is_some() || config.organisations.len() == 1,
+        "there are several organisations: say which with `--organisation`"
+    );
+    let organisation = organisation.of(&config)?;
     let PolicyChoice::File(file) = &organisation.policy else {
         anyhow::bail!(
             "organisation `{}` has a built-in profile and no policy file: give it one with `policy = \"FILE\"`",
@@ -266,22 +271,6 @@ fn before(lines: &[InForce], whose: &str, in_file: Option<&str>) -> anyhow::Resu
             super::super::printable(whose)
         )
     })
-}
-
-fn chosen<'c>(config: &'c Config, id: Option<&str>) -> anyhow::Result<&'c OrganisationSettings> {
-    let mut organisations = config.organisations.iter();
-    match id {
-        Some(id) => organisations
-            .find(|organisation| organisation.id.as_str() == id)
-            .with_context(|| format!("`{}` is none of the organisations", super::super::printable(id))),
-        None => {
-            anyhow::ensure!(
-                config.organisations.len() == 1,
-                "there are several organisations: say which with `--organisation`"
-            );
-            organisations.next().context("there is no organisation")
-        }
-    }
 }
 
 fn archive(arguments: &HistoryArguments, config: &Config) -> anyhow::Result<Archive> {
