@@ -185,11 +185,7 @@ pub(super) async fn decide_under(
     cases: &[Case],
     change: impl FnOnce(&mut pipeline::Organisations),
 ) -> anyhow::Result<Vec<Outcome>> {
-    config.limits = Default::default();
-    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
-    for organisation in &mut config.organisations {
-        organisation.allowance = Default::default();
-    }
+    config.unlimit();
     start_logging(&config, Quiet::Yes)?;
     let config = app::measuring(&config);
     let guardian = app::guardian(&config, &audit::Settings::Off)?;

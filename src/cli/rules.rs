@@ -342,10 +342,7 @@ fn step(text: &str, place: TextPlace, tool: &str, argument: &str) -> anyhow::Res
         params.insert("context".to_owned(), json!({"agent": {"id": "test"}}));
     }
     let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-    let limits = wire::Limits {
-        max_body_bytes: usize::MAX,
-        ..wire::Limits::default()
-    };
+    let limits = wire::Limits::default().of_any_size();
     let (_, step) = wire::decode_step(request, &limits).map_err(|error| anyhow::anyhow!("{}", error.message))?;
     Ok(step)
 }

@@ -10,10 +10,11 @@ use anyhow::Context;
 use clap::Args;
 
 use super::{ConfigArgument, Ended, Quiet, start_logging};
+use crate::config::Config;
 use crate::eval::{self, Case, Organisations, Runner};
 use crate::local::{
-    Aims, Card, Example, HeldOut, Made, Measures, Mode, Model, Trained, Vocabulary, VocabularyBuilder, heads, held_out,
-    probabilities,
+    Aims, Card, Example, HeldOut, Made, Measures, Mode, Model, Trained, TrainingFeatures, Vocabulary,
+    VocabularyBuilder, heads, held_out, probabilities,
 };
 use crate::model::Decision;
 use crate::{app, audit, wire};
@@ -94,11 +95,7 @@ const MANY_SOURCES: usize = 6;
 const HELD_BACK: usize = 4;
 
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
-    let mut config = arguments.config.load_to_ask_nobody()?;
-    // What is trained must not need what was trained before.
-    for organisation in &mut config.organisations {
-        organisation.local_judge = Mode::Off;
-    }
+    let config = arguments.config.load_to_ask_nobody()?;
     start_logging(&config, Quiet::Yes)?;
     let base = match arguments.base.as_deref() {
         None => None,
@@ -113,18 +110,15 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     keep_apart(&cases, &tests)?;
 
     tell_few(&cases);
-    let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
-    let runner = Runner::new(
-        &guardian,
-        config.wire,
-        Organisations::PerProfile(app::profile_organisation),
-    );
     let weights = weights(arguments)?;
     let vocabulary = Arc::new(vocabulary(&cases, base.as_ref())?);
-    let examples = labelled(&runner, &cases, &weights, &vocabulary).await?;
-    let tested = labelled(&runner, &tests, &BTreeMap::new(), &vocabulary).await?;
+    let profiles = Organisations::PerProfile(app::profile_organisation);
+    let learned = labelled(&config, profiles.clone(), &cases, &vocabulary).await?;
+    let learned = examples(learned, &weights);
+    let tested = labelled(&config, profiles, &tests, &vocabulary).await?;
+    let tested = examples(tested, &BTreeMap::new());
     if let Some(base) = &base {
-        super::output::write(format_args!("{}", gain(&examples, base, arguments.seed)));
+        super::output::write(format_args!("{}", gain(&learned, base, arguments.seed)));
     }
     let made = Made {
         vocabulary: &vocabulary,
@@ -135,7 +129,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         let_through: arguments.let_through,
         denied: arguments.denied,
     };
-    let made = trained(&examples, &tested, made, aims);
+    let made = trained(&learned, &tested, made, aims);
     // The model has its name only once it has held.
     let tried = arguments.out.with_extension("tried");
     write(&tried, &made.bytes)?;
@@ -288,10 +282,7 @@ fn weights(arguments: &Arguments) -> anyhow::Result<BTreeMap<String, f64>> {
 
 /// Returns the words of the cases, beside those that the base knows.
 fn vocabulary(cases: &[Case], base: Option<&Model>) -> anyhow::Result<Vocabulary> {
-    let limits = wire::Limits {
-        max_body_bytes: usize::MAX,
-        ..wire::Limits::default()
-    };
+    let limits = wire::Limits::default().of_any_size();
     let mut builder = VocabularyBuilder::default();
     for case in cases {
         let (_, step) = wire::decode_step(case.request.get().as_bytes(), &limits)
@@ -305,28 +296,37 @@ fn vocabulary(cases: &[Case], base: Option<&Model>) -> anyhow::Result<Vocabulary
     })
 }
 
-/// Returns the features of each case that says what must not pass.
-async fn labelled(
-    runner: &Runner<'_>,
-    cases: &[Case],
-    weights: &BTreeMap<String, f64>,
+/// Returns the features of each case that says whether it may pass.
+pub(super) async fn labelled<'c>(
+    config: &Config,
+    organisations: Organisations,
+    cases: &'c [Case],
     vocabulary: &Arc<Vocabulary>,
-) -> anyhow::Result<Vec<Example>> {
-    let mut examples = Vec::with_capacity(cases.len());
-    for case in cases.iter().filter(|case| case.expected.decision != Decision::Modify) {
-        let features = runner
-            .training_features(case, vocabulary)
-            .await
-            .map_err(|why| anyhow::anyhow!("{}: {why}", case.id))?;
-        examples.push(Example {
-            features,
-            source: case.source.clone(),
-            group: case.group.clone(),
-            harmful: case.expected.decision == Decision::Deny,
-            weight: weights.get(&case.id).copied().unwrap_or(1.0),
-        });
+) -> anyhow::Result<Vec<(&'c Case, TrainingFeatures)>> {
+    let mut config = config.clone();
+    // What is trained must not need what was trained before.
+    for organisation in &mut config.organisations {
+        organisation.local_judge = Mode::Off;
     }
-    Ok(examples)
+    let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
+    let runner = Runner::new(&guardian, config.wire, organisations);
+    let mut labelled = Vec::with_capacity(cases.len());
+    for case in cases.iter().filter(|case| case.expected.decision != Decision::Modify) {
+        let features = runner.training_features(case, vocabulary).await;
+        labelled.push((case, features.map_err(|why| anyhow::anyhow!("{}: {why}", case.id))?));
+    }
+    Ok(labelled)
+}
+
+fn examples(labelled: Vec<(&Case, TrainingFeatures)>, weights: &BTreeMap<String, f64>) -> Vec<Example> {
+    let example = |(case, features): (&Case, TrainingFeatures)| Example {
+        features,
+        source: case.source.clone(),
+        group: case.group.clone(),
+        harmful: case.expected.decision == Decision::Deny,
+        weight: weights.get(&case.id).copied().unwrap_or(1.0),
+    };
+    labelled.into_iter().map(example).collect()
 }
 
 fn fold(group: &str) -> usize {

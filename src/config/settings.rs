@@ -136,6 +136,17 @@ impl Config {
         self
     }
 
+    /// Lifts every limit on how much is judged: for measurements, which hold more attacks in a minute than traffic does.
+    pub fn unlimit(&mut self) {
+        self.limits = limit::Settings {
+            suspected_per_minute: NonZeroU32::MAX,
+            ..limit::Settings::default()
+        };
+        for organisation in &mut self.organisations {
+            organisation.allowance = limit::Allowance::default();
+        }
+    }
+
     /// Returns `true` if everything is the same that takes effect only at a start: all but organisations and gateways.
     pub fn starts_like(&self, other: &Self) -> bool {
         let fixed = |config: &Self| {

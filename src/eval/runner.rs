@@ -69,10 +69,7 @@ impl<'a> Runner<'a> {
         Self {
             guardian,
             organisations,
-            limits: wire::Limits {
-                max_body_bytes: usize::MAX,
-                ..limits
-            },
+            limits: limits.of_any_size(),
             history: History::Replayed,
             bench: Bench::Own,
             repeat: 1,

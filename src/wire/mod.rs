@@ -95,6 +95,17 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Returns the same limits for a body of any size: for requests of the user's own files.
+    #[must_use]
+    pub fn of_any_size(self) -> Self {
+        Self {
+            max_body_bytes: usize::MAX,
+            ..self
+        }
+    }
+}
+
 /// Reads a JSON text into a table of its values, as strictly as requests are read.
 ///
 /// # Errors

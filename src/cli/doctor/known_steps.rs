@@ -11,10 +11,7 @@ use crate::{app, audit, selftest};
 /// Checks the known steps, judged by the judge that can be asked.
 pub(super) async fn known_steps(config: &Config, asks_judge: bool) -> anyhow::Result<Vec<Check>> {
     let mut config = config.clone().alone();
-    config.limits = Default::default();
-    for organisation in &mut config.organisations {
-        organisation.allowance = Default::default();
-    }
+    config.unlimit();
     if !asks_judge {
         config.judge = None;
     }

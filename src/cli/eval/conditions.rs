@@ -92,14 +92,10 @@ pub(super) fn bound_sessions(config: &mut Config, at_once: usize) {
 
 /// Suites hold more attacks in a minute than traffic does; and where nothing is asked, there is nothing to limit.
 pub(super) fn unlimit(config: &mut Config, asking: &Asking) {
-    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
     if matches!(asking, Asking::Live { .. }) {
-        return;
-    }
-    config.limits = Default::default();
-    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
-    for organisation in &mut config.organisations {
-        organisation.allowance = Default::default();
+        config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
+    } else {
+        config.unlimit();
     }
 }
 

@@ -5,39 +5,14 @@ use std::sync::Arc;
 
 use anyhow::Context;
 
+use super::super::train::labelled;
 use super::super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
-use crate::eval::{self, Case, Organisations, Runner};
+use crate::eval::{self, Organisations};
 use crate::learning::{Floor, FloorStep, Store, Verdicted};
-use crate::local::{Mode, Model, Slots, TrainingFeatures, shape};
+use crate::local::{Model, Slots, shape};
 use crate::model::{Decision, OrganisationId};
-use crate::{app, audit, wire};
-
-/// Returns the features of each case that says whether it may pass.
-async fn labelled(
-    config: &Config,
-    organisations: Organisations,
-    base: &Model,
-    suites: &[PathBuf],
-) -> anyhow::Result<Vec<(Case, TrainingFeatures)>> {
-    let mut config = config.clone();
-    for organisation in &mut config.organisations {
-        organisation.local_judge = Mode::Off;
-    }
-    let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
-    let runner = Runner::new(&guardian, config.wire, organisations);
-    let vocabulary = Arc::new(base.vocabulary().clone());
-    let mut seen = Vec::new();
-    for case in eval::read(suites)? {
-        if case.expected.decision == Decision::Modify {
-            continue;
-        }
-        let features = runner.training_features(&case, &vocabulary).await;
-        let features = features.map_err(|why| anyhow::anyhow!("{}: {why}", case.id))?;
-        seen.push((case, features));
-    }
-    Ok(seen)
-}
+use crate::{app, wire};
 
 /// Keeps a person's labels of an organisation. How many there are.
 pub(super) async fn keep_labels(
@@ -47,7 +22,9 @@ pub(super) async fn keep_labels(
     suites: &[PathBuf],
 ) -> anyhow::Result<usize> {
     let store = Store::open(&config.learning.folder(organisation))?;
-    let cases = labelled(config, Organisations::Always(organisation.clone()), base, suites).await?;
+    let cases = eval::read(suites)?;
+    let vocabulary = Arc::new(base.vocabulary().clone());
+    let cases = labelled(config, Organisations::Always(organisation.clone()), &cases, &vocabulary).await?;
     let today = jiff::Timestamp::now().as_second().div_euclid(86_400);
     let count = cases.len();
     for (case, features) in cases {
@@ -82,13 +59,10 @@ pub(super) async fn write_floor(suites: &[PathBuf], out: &Path, config: &ConfigA
     let config = config.load_to_ask_nobody()?;
     start_logging(&config, Quiet::Yes)?;
     let base = super::base(&config)?;
-    let cases = labelled(
-        &config,
-        Organisations::PerProfile(app::profile_organisation),
-        &base,
-        suites,
-    )
-    .await?;
+    let cases = eval::read(suites)?;
+    let vocabulary = Arc::new(base.vocabulary().clone());
+    let profiles = Organisations::PerProfile(app::profile_organisation);
+    let cases = labelled(&config, profiles, &cases, &vocabulary).await?;
     let steps = cases.into_iter().map(|(case, features)| FloorStep {
         suite: case.source.clone(),
         group: case.group.clone(),

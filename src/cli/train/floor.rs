@@ -81,7 +81,7 @@ impl FloorArguments {
 async fn decided(config: &Config, model: Option<&Path>, cases: &[Case]) -> anyhow::Result<Report> {
     let mut config = config.clone();
     config.local_judge.model = model.map(Path::to_owned);
-    config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
+    config.unlimit();
     config.judge = None;
     for organisation in &mut config.organisations {
         organisation.local_judge = Mode::On;
