@@ -7,7 +7,7 @@
 //! Records hold ids, hashes, rules and places, and of each finding the words on which it fired, as far as they may be repeated. Whole
 //! texts of the step stand in them only where the organisation's policy asks for that.
 //! What they tell of it went through [`Withheld`](crate::model::Withheld): the record of a step that was never examined names
-//! neither agent nor session. Where they go is a [`Sink`]'s concern.
+//! neither agent nor session. Where they go is the concern of `sink.rs`.
 
 mod address;
 mod chain;
@@ -32,7 +32,6 @@ mod step_lines;
 mod store;
 mod ticket;
 mod verify;
-mod watched;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,13 +50,13 @@ use output::Output;
 pub use policies::{Archive, KeptText, Sort};
 pub use record::{FindingLine, Outcome, Record, VerdictLines};
 pub use signing::{Signer, public_key};
-pub use sink::{LineSink, MemorySink, NullSink, Recorded, Sink, Taken};
+use sink::LineSink;
+pub use sink::{Recorded, Taken};
 pub use spool::SpoolSettings;
 pub use step_lines::{ContentLine, StepLines, Texts};
 pub use store::{DatabaseError, Erasing};
 pub use ticket::Ticket;
 pub use verify::{Break, Checked, Verified};
-pub use watched::Watcher;
 
 use crate::model::{Caller, Step, named_enum};
 
@@ -149,11 +148,16 @@ fn output(path: &Path, keeping: &Keeping) -> std::io::Result<Box<dyn Output>> {
     }
 }
 
+/// Is shown each record. It must not block: a connection may be waiting.
+pub type Watcher = dyn Fn(&Record) + Send + Sync;
+
 /// The audit log: opens tickets.
 #[derive(Clone)]
 pub struct Audit {
-    sink: Arc<dyn Sink>,
+    /// The destination; `None`: records go nowhere.
+    sink: Option<Arc<LineSink>>,
     on_failure: OnFailure,
+    watcher: Option<Arc<Watcher>>,
 }
 
 impl Audit {
@@ -163,57 +167,68 @@ impl Audit {
     ///
     /// When the file, the SQLite database or the spool cannot be opened.
     pub fn new(settings: &Settings, keeping: &Keeping, on_failure: OnFailure) -> Result<Self, AuditError> {
-        let sink: Arc<dyn Sink> = match settings {
-            Settings::Off => Arc::new(NullSink),
-            Settings::Stderr => Arc::new(LineSink::new(Box::new(std::io::stderr()), on_failure)),
-            Settings::File(path) => {
-                let output = output(path, keeping).map_err(|why| AuditError::File {
-                    file: path.clone(),
-                    why,
-                })?;
-                Arc::new(LineSink::new(output, on_failure))
-            }
-            Settings::Sqlite(_) | Settings::Postgres(_) => {
-                let output = DatabaseOutput::open(settings, keeping).map_err(AuditError::Database)?;
-                Arc::new(LineSink::new(Box::new(output), on_failure))
-            }
+        let output: Option<Box<dyn Output>> = match settings {
+            Settings::Off => None,
+            Settings::Stderr => Some(Box::new(std::io::stderr())),
+            Settings::File(path) => Some(output(path, keeping).map_err(|why| AuditError::File {
+                file: path.clone(),
+                why,
+            })?),
+            Settings::Sqlite(_) | Settings::Postgres(_) => Some(Box::new(
+                DatabaseOutput::open(settings, keeping).map_err(AuditError::Database)?,
+            )),
         };
-        Ok(Self { sink, on_failure })
+        Ok(Self {
+            sink: output.map(|output| Arc::new(LineSink::new(output, on_failure))),
+            on_failure,
+            watcher: None,
+        })
     }
 
-    /// Makes an audit log over any sink.
-    pub fn with_sink(sink: Arc<dyn Sink>) -> Self {
-        Self {
-            sink,
-            on_failure: OnFailure::Continue,
-        }
+    /// Returns the same log, whose records are shown to this watcher as well.
+    #[must_use]
+    pub fn watched_by(mut self, watcher: Arc<Watcher>) -> Self {
+        self.watcher = Some(watcher);
+        self
     }
 
     /// Returns `true` if no step is to be taken because its record could not be written.
     pub fn refuses(&self) -> bool {
-        self.on_failure == OnFailure::Refuse && self.sink.is_failing()
+        self.on_failure == OnFailure::Refuse && self.sink.as_ref().is_some_and(|sink| sink.is_failing())
     }
 
     /// Opens the ticket of a step.
     pub fn open(&self, caller: &Caller, step: &Arc<Step>) -> Ticket {
-        Ticket::new(Arc::clone(&self.sink), caller, step)
+        Ticket::new(self.clone(), caller, step)
     }
 
     /// Records that another state came into force.
     pub fn note(&self, change: &Change) {
+        let Some(sink) = &self.sink else { return };
         match serde_json::to_vec(change) {
-            Ok(line) => self.sink.note(line),
+            Ok(line) => sink.note(line),
             Err(error) => tracing::error!(%error, "a change could not be recorded"),
         }
     }
 
     /// Opens the file of records again, after it was moved away.
     pub fn reopen(&self) {
-        self.sink.reopen();
+        if let Some(sink) = &self.sink {
+            sink.reopen();
+        }
     }
 
     /// Waits until everything written so far has reached its destination.
     pub fn flush(&self) {
-        self.sink.flush();
+        if let Some(sink) = &self.sink {
+            sink.flush();
+        }
+    }
+
+    fn write(&self, record: Record) -> Taken {
+        if let Some(watcher) = &self.watcher {
+            watcher(&record);
+        }
+        self.sink.as_ref().map_or(Taken::YES, |sink| sink.write(record))
     }
 }

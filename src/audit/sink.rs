@@ -12,26 +12,6 @@ use super::output::Output;
 use super::{OnFailure, Outcome, Record};
 use crate::telemetry::names;
 
-/// Takes records. It never blocks: a caller that hands over a record may be serving a connection.
-pub trait Sink: Send + Sync {
-    /// Takes one record.
-    fn write(&self, record: Record) -> Taken;
-
-    /// Takes a line of JSON that is the record of no step.
-    fn note(&self, line: Vec<u8>);
-
-    /// Waits until every record taken so far has reached its destination, but not for ever.
-    fn flush(&self) {}
-
-    /// Returns `true` if records cannot be written: the last one could not, or the one before has been under way for too long.
-    fn is_failing(&self) -> bool {
-        false
-    }
-
-    /// Opens the destination again, where it has a name: another file may have been put there.
-    fn reopen(&self) {}
-}
-
 /// The arrival of a record at its destination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
@@ -70,41 +50,6 @@ impl Taken {
     }
 }
 
-/// Takes records and keeps none.
-#[derive(Debug)]
-pub struct NullSink;
-
-impl Sink for NullSink {
-    fn write(&self, _record: Record) -> Taken {
-        Taken::YES
-    }
-
-    fn note(&self, _line: Vec<u8>) {}
-}
-
-/// Keeps records in memory, for tests.
-#[derive(Debug, Default)]
-pub struct MemorySink {
-    records: Mutex<Vec<Record>>,
-}
-
-impl MemorySink {
-    /// Returns every record so far.
-    pub fn records(&self) -> Vec<Record> {
-        self.records.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Sink for MemorySink {
-    fn write(&self, record: Record) -> Taken {
-        count_written(record.outcome);
-        self.records.lock().unwrap_or_else(PoisonError::into_inner).push(record);
-        Taken::YES
-    }
-
-    fn note(&self, _line: Vec<u8>) {}
-}
-
 enum Job {
     Line(Line),
     Flush(SyncSender<()>),
@@ -124,7 +69,7 @@ struct Line {
 /// the writer in a queue that is bounded in lines and bytes; what finds no room is lost and counted. Where a verdict must not
 /// leave without its record, it waits until the line is written, and a line that could not be written is tried again. What a
 /// full disk took of a line stays there; the next one begins on a line of its own.
-pub struct LineSink {
+pub(super) struct LineSink {
     jobs: Option<SyncSender<Job>>,
     ended: Mutex<Receiver<()>>,
     writer: Option<std::thread::Thread>,
@@ -234,6 +179,76 @@ impl LineSink {
         }
         sent
     }
+
+    /// Takes one record. It never blocks: a caller that hands over a record may be serving a connection.
+    pub(super) fn write(&self, record: Record) -> Taken {
+        let outcome = record.outcome;
+        let bytes = match serde_json::to_vec(&record) {
+            Ok(mut line) => {
+                line.push(b'\n');
+                line
+            }
+            Err(error) => {
+                tracing::error!(%error, "an audit record could not be serialised");
+                return Taken::NO;
+            }
+        };
+        let (written, taken) = match self.on_failure {
+            OnFailure::Continue => (None, Taken::YES),
+            OnFailure::Refuse => {
+                let (written, awaited) = oneshot::channel();
+                (Some(written), Taken(Promise::Awaited(awaited)))
+            }
+        };
+        let line = Line {
+            bytes,
+            outcome: Some(outcome),
+            written,
+        };
+        let Err(why) = self.enqueue(line) else { return taken };
+        metrics::counter!(names::AUDIT_LOST).increment(1);
+        if !self.state.failing.swap(true, Ordering::Relaxed) {
+            tracing::error!("an audit record is lost: {why}");
+        }
+        match self.on_failure {
+            OnFailure::Continue => Taken::YES,
+            OnFailure::Refuse => Taken::NO,
+        }
+    }
+
+    /// Takes a line of JSON that is the record of no step.
+    pub(super) fn note(&self, mut bytes: Vec<u8>) {
+        bytes.push(b'\n');
+        let line = Line {
+            bytes,
+            outcome: None,
+            written: None,
+        };
+        if let Err(why) = self.enqueue(line) {
+            metrics::counter!(names::AUDIT_LOST).increment(1);
+            tracing::error!("the record of a change is lost: {why}");
+        }
+    }
+
+    /// Waits until every record taken so far has reached its destination, but not for ever.
+    pub(super) fn flush(&self) {
+        let (done, wait) = sync_channel(1);
+        let flush = self.jobs.as_ref().map(|jobs| jobs.try_send(Job::Flush(done)));
+        if !matches!(flush, Some(Ok(()))) || wait.recv_timeout(MAX_FLUSH).is_err() {
+            let lines = self.state.lines.load(Ordering::Relaxed);
+            tracing::error!(records = lines, "audit records could not be written in time");
+        }
+    }
+
+    /// Returns `true` if records cannot be written: the last one could not, or the one before has been under way for too long.
+    pub(super) fn is_failing(&self) -> bool {
+        self.state.failing.load(Ordering::Relaxed) || self.state.is_stalled()
+    }
+
+    /// Opens the destination again, where it has a name: another file may have been put there.
+    pub(super) fn reopen(&self) {
+        self.state.reopen.store(true, Ordering::Relaxed);
+    }
 }
 
 impl Writer {
@@ -328,73 +343,6 @@ impl Writer {
 
 fn count_written(outcome: Outcome) {
     metrics::counter!(names::AUDIT_RECORDS, "outcome" => outcome.as_str()).increment(1);
-}
-
-impl Sink for LineSink {
-    fn write(&self, record: Record) -> Taken {
-        let outcome = record.outcome;
-        let bytes = match serde_json::to_vec(&record) {
-            Ok(mut line) => {
-                line.push(b'\n');
-                line
-            }
-            Err(error) => {
-                tracing::error!(%error, "an audit record could not be serialised");
-                return Taken::NO;
-            }
-        };
-        let (written, taken) = match self.on_failure {
-            OnFailure::Continue => (None, Taken::YES),
-            OnFailure::Refuse => {
-                let (written, awaited) = oneshot::channel();
-                (Some(written), Taken(Promise::Awaited(awaited)))
-            }
-        };
-        let line = Line {
-            bytes,
-            outcome: Some(outcome),
-            written,
-        };
-        let Err(why) = self.enqueue(line) else { return taken };
-        metrics::counter!(names::AUDIT_LOST).increment(1);
-        if !self.state.failing.swap(true, Ordering::Relaxed) {
-            tracing::error!("an audit record is lost: {why}");
-        }
-        match self.on_failure {
-            OnFailure::Continue => Taken::YES,
-            OnFailure::Refuse => Taken::NO,
-        }
-    }
-
-    fn note(&self, mut bytes: Vec<u8>) {
-        bytes.push(b'\n');
-        let line = Line {
-            bytes,
-            outcome: None,
-            written: None,
-        };
-        if let Err(why) = self.enqueue(line) {
-            metrics::counter!(names::AUDIT_LOST).increment(1);
-            tracing::error!("the record of a change is lost: {why}");
-        }
-    }
-
-    fn flush(&self) {
-        let (done, wait) = sync_channel(1);
-        let flush = self.jobs.as_ref().map(|jobs| jobs.try_send(Job::Flush(done)));
-        if !matches!(flush, Some(Ok(()))) || wait.recv_timeout(MAX_FLUSH).is_err() {
-            let lines = self.state.lines.load(Ordering::Relaxed);
-            tracing::error!(records = lines, "audit records could not be written in time");
-        }
-    }
-
-    fn is_failing(&self) -> bool {
-        self.state.failing.load(Ordering::Relaxed) || self.state.is_stalled()
-    }
-
-    fn reopen(&self) {
-        self.state.reopen.store(true, Ordering::Relaxed);
-    }
 }
 
 impl Drop for LineSink {

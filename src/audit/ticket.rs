@@ -4,25 +4,25 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::record::VerdictLines;
-use super::{Outcome, Record, Sink, StepLines, Taken};
+use super::{Audit, Outcome, Record, StepLines, Taken};
 use crate::model::{Caller, Clean, Step, Verdict};
 
 /// A step's claim to its audit record.
 #[must_use = "a dropped ticket writes a record of an abandoned step"]
 pub struct Ticket {
-    sink: Arc<dyn Sink>,
+    audit: Audit,
     record: Option<Record>,
     opened: Instant,
     decision_id: String,
 }
 
 impl Ticket {
-    pub(super) fn new(sink: Arc<dyn Sink>, caller: &Caller, step: &Arc<Step>) -> Self {
+    pub(super) fn new(audit: Audit, caller: &Caller, step: &Arc<Step>) -> Self {
         let decision_id = uuid::Uuid::now_v7().to_string();
         let time = jiff::Timestamp::now().to_string();
         let record = Record::of(caller, step, time, decision_id.clone());
         Self {
-            sink,
+            audit,
             record: Some(record),
             opened: Instant::now(),
             decision_id,
@@ -49,7 +49,7 @@ impl Ticket {
     fn write(&self, mut record: Record, outcome: Outcome, elapsed: Duration) -> Taken {
         record.outcome = outcome;
         record.duration_ms = (elapsed.as_secs_f64() * 1e6).round() / 1e3;
-        self.sink.write(record)
+        self.audit.write(record)
     }
 }
 
