@@ -48,7 +48,6 @@ use crate::prompt::{Prompts, RankWindows, Reasoning};
 use crate::telemetry::names::JUDGE_STAGES;
 
 use model::{AskedModel, Manner};
-use schema::Schemas;
 
 pub use assessment::Assessment;
 pub use failure::JudgeFailure;
@@ -120,7 +119,6 @@ pub struct Judge {
 struct Shared {
     first: Option<AskedModel>,
     model: AskedModel,
-    schemas: Schemas,
     reasoning: AgentReasoning,
 }
 
@@ -201,7 +199,6 @@ impl Judge {
             shared: Arc::new(Shared {
                 first,
                 model: AskedModel::new(settings.llm, stage, None, budget, settings.unusable)?,
-                schemas: Schemas::default(),
                 reasoning: settings.reasoning,
             }),
             identity,
@@ -291,7 +288,6 @@ impl Judge {
     async fn read(&self, model: &AskedModel, case: Case<'_>) -> Result<Judged, JudgeFailure> {
         let with = |reasoning| {
             let manner = Manner {
-                schemas: &self.shared.schemas,
                 recorder: self.recorder.as_deref(),
                 reasoning,
                 part: None,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::answer::AnswerError;
-use super::schema::Schemas;
+use super::schema::OwnedSchema;
 use super::weigh::{Scales, Sight};
 use super::{Case, Charge, JudgeFailure, Judged, Question, Recorder, UnusableAnswers, answer};
 use crate::llm::{self, Chain, Counted, GivenUp, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
@@ -20,7 +20,6 @@ const EXTRA_TOKENS: u64 = 700;
 /// The manner in which a model is asked.
 #[derive(Clone, Copy)]
 pub(super) struct Manner<'a> {
-    pub(super) schemas: &'a Schemas,
     pub(super) recorder: Option<&'a dyn Recorder>,
     pub(super) reasoning: Reasoning,
     /// The part of the step's long texts that is shown, if they are judged in parts.
@@ -188,7 +187,7 @@ impl AskedModel {
         if self.stage == Stage::First && !rendered.cut.is_empty() {
             return Err(Unjudged::Failed(not_whole()));
         }
-        let schema = manner.schemas.with(&case.policy.own_codes).map_err(|_| no_schema())?;
+        let schema = OwnedSchema::with(&case.policy.own_codes).map_err(|_| no_schema())?;
         let request = Request {
             system: &rendered.system,
             user: &rendered.user,

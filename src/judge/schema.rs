@@ -4,9 +4,6 @@
 //! to it write them: that of the system prompt, where the reasoning comes before the decision that it leads to. It keeps
 //! to what strict structured outputs support everywhere: no bounds, no patterns; those are checked in [`super::answer`].
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use serde_json::value::RawValue;
 
 use crate::llm::Schema;
@@ -59,15 +56,6 @@ pub const ANSWER_SCHEMA: &str = r#"{
 /// The text of the schema before the codes that an organisation adds.
 const LAST_CODE: &str = "\"approval_required\"";
 
-/// The schemas of all organisations: one for those without codes of their own, one for each list of own codes.
-#[derive(Default)]
-pub(super) struct Schemas {
-    own: Mutex<HashMap<String, Arc<OwnedSchema>>>,
-}
-
-/// Lists of own codes that are kept; beyond them, schemas are made anew.
-const MAX_KEPT: usize = 1_024;
-
 /// A schema with its name.
 pub(super) struct OwnedSchema {
     name: String,
@@ -75,7 +63,8 @@ pub(super) struct OwnedSchema {
 }
 
 impl OwnedSchema {
-    fn with(codes: &[OwnCode]) -> Result<Self, serde_json::Error> {
+    /// Makes the schema for an organisation with these codes of its own. Codes are of plain characters, so it is JSON always.
+    pub(super) fn with(codes: &[OwnCode]) -> Result<Self, serde_json::Error> {
         if codes.is_empty() {
             return Ok(Self {
                 name: NAME.to_owned(),
@@ -101,23 +90,6 @@ impl OwnedSchema {
             name: &self.name,
             json: &self.json,
         }
-    }
-}
-
-impl Schemas {
-    /// Returns the schema for an organisation with these codes of its own. Codes are of plain characters, so it is JSON always.
-    pub(super) fn with(&self, codes: &[OwnCode]) -> Result<Arc<OwnedSchema>, serde_json::Error> {
-        let key: String = codes.iter().map(|own| format!("{},", own.code)).collect();
-        let mut kept = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(schema) = kept.get(&key) {
-            return Ok(Arc::clone(schema));
-        }
-        let schema = Arc::new(OwnedSchema::with(codes)?);
-        if kept.len() >= MAX_KEPT {
-            kept.clear();
-        }
-        kept.insert(key, Arc::clone(&schema));
-        Ok(schema)
     }
 }
 
@@ -180,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn own_codes_join_the_list_and_equal_lists_share_a_schema() {
+    fn own_codes_join_the_list() {
         let own = |names: &[&str]| -> Vec<OwnCode> {
             names
                 .iter()
@@ -190,10 +162,9 @@ mod tests {
                 })
                 .collect()
         };
-        let schemas = Schemas::default();
-        let plain = schemas.with(&[]).unwrap();
+        let plain = OwnedSchema::with(&[]).unwrap();
         assert_eq!((plain.name.as_str(), plain.json.get()), (NAME, ANSWER_SCHEMA));
-        let two = schemas.with(&own(&["org.a", "org.b"])).unwrap();
+        let two = OwnedSchema::with(&own(&["org.a", "org.b"])).unwrap();
         assert_ne!(two.name, plain.name);
         let json: Value = serde_json::from_str(two.json.get()).unwrap();
         let codes = json
@@ -202,10 +173,5 @@ mod tests {
             .unwrap();
         assert_eq!(codes.len(), ReasonCode::all().count() + 2);
         assert!(codes.ends_with(&["org.a".into(), "org.b".into()]));
-        assert!(Arc::ptr_eq(&two, &schemas.with(&own(&["org.a", "org.b"])).unwrap()));
-        for n in 0..2 * MAX_KEPT {
-            schemas.with(&own(&[format!("org.{n}").as_str()])).unwrap();
-        }
-        assert!(schemas.own.lock().unwrap().len() <= MAX_KEPT);
     }
 }
