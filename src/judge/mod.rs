@@ -15,14 +15,13 @@
 //! use, and a first model cannot let it happen.
 //!
 //! A step whose texts are too long for one prompt may take several calls (`parts.rs`): the strictest answer counts.
-//! Each of them may be asked twice, with the agent's reasoning and without (`both.rs`): the stricter answer counts.
+//! Each of them may be asked twice, with the agent's reasoning and without: the stricter answer counts (`stricter.rs`).
 //! With one model only, there is one stage.
 //!
 //! This module knows no cache and no posture: the caller decides what follows from a failure.
 
 pub mod answer;
 mod assessment;
-mod both;
 mod edits;
 mod failure;
 mod grounds;
@@ -34,6 +33,7 @@ mod saved;
 mod schema;
 mod speech;
 mod spend_budget;
+mod stricter;
 mod weigh;
 
 use std::sync::Arc;
@@ -302,7 +302,7 @@ impl Judge {
             }
             AgentReasoning::Both => {
                 let (shown, withheld) = tokio::join!(with(Reasoning::Shown), with(Reasoning::Withheld));
-                both::stricter(shown, withheld)
+                stricter::of_readings(shown, withheld)
             }
         }
     }
@@ -314,7 +314,7 @@ fn doubt(judged: &Judged, rules: &FirstStageRules, suspicion: Option<&Suspicion>
     let assessment = &judged.assessment;
     if suspicion.is_some() && assessment.decision != Decision::Deny {
         Some("suspected")
-    } else if noted("judge_raised") || noted("judge_unsure") || noted(both::DISAGREEMENT) {
+    } else if noted("judge_raised") || noted("judge_unsure") || noted(stricter::DISAGREEMENT) {
         Some("at_odds")
     } else if assessment.confidence < rules.min_confidence {
         Some("unsure")

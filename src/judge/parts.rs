@@ -3,8 +3,8 @@
 use futures_util::future::join_all;
 
 use super::model::{AskedModel, Manner};
-use super::{Case, JudgeFailure, Judged};
-use crate::model::{Decision, Diagnostic, Stage};
+use super::{Case, JudgeFailure, Judged, stricter};
+use crate::model::{Diagnostic, Stage};
 use crate::policy::LongTexts;
 use crate::prompt::Part;
 
@@ -26,51 +26,10 @@ pub(super) async fn ask(model: &AskedModel, case: Case<'_>, manner: Manner<'_>) 
         model.ask(case, Manner { part, ..manner })
     };
     let (first, others) = tokio::join!(call(0), join_all((1..parts).map(call)));
-    let mut judged = others.into_iter().fold(first, strictest)?;
+    let mut judged = others.into_iter().fold(first, stricter::of_parts)?;
     judged.note(Diagnostic {
         code: "judge_parts",
         detail: format!("the step's long texts were judged in {parts} parts; the strictest answer counts"),
     });
     Ok(judged)
-}
-
-/// Returns the stricter of two answers. If a part was not judged, the others count only if they deny.
-fn strictest(one: Result<Judged, JudgeFailure>, other: Result<Judged, JudgeFailure>) -> Result<Judged, JudgeFailure> {
-    match (one, other) {
-        (Ok(one), Ok(other)) => Ok(stricter(one, other)),
-        (Ok(judged), Err(failure)) | (Err(failure), Ok(judged)) => match judged.assessment.decision {
-            Decision::Deny => Ok(judged),
-            Decision::Allow | Decision::Modify => Err(failure),
-        },
-        (Err(failure), Err(_)) => Err(failure),
-    }
-}
-
-/// Returns the stricter of two answers about parts of one step; of two modifications the edits of both.
-fn stricter(one: Judged, other: Judged) -> Judged {
-    let (with, without) = (&one.assessment, &other.assessment);
-    let first = match with.decision.cmp(&without.decision) {
-        std::cmp::Ordering::Greater => true,
-        std::cmp::Ordering::Less => false,
-        std::cmp::Ordering::Equal => match with.decision {
-            Decision::Deny => with.confidence >= without.confidence,
-            Decision::Allow | Decision::Modify => with.confidence <= without.confidence,
-        },
-    };
-    let (mut counts, other) = if first { (one, other) } else { (other, one) };
-    counts.add(&other);
-    counts.cut |= other.cut;
-    if counts.assessment.decision == Decision::Modify {
-        for edit in other.assessment.edits {
-            if !counts.assessment.edits.contains(&edit) {
-                counts.assessment.edits.push(edit);
-            }
-        }
-        for code in other.assessment.reason_codes {
-            if !counts.assessment.reason_codes.contains(&code) {
-                counts.assessment.reason_codes.push(code);
-            }
-        }
-    }
-    counts
 }

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Assessment, Judged, both};
+use super::{Assessment, Judged, stricter};
 use crate::llm::{Cost, Counted, Usage};
 use crate::model::{Authorization, ContentId, Decision, Diagnostic, Edit, ReasonCode, Risk, Stage};
 
 /// Every code that a note on an answer can have.
 const NOTES: &[&str] = &[
-    both::DISAGREEMENT,
+    stricter::DISAGREEMENT,
     "authorization_lowered",
     "edit_adds_destination",
     "edit_adds_text",

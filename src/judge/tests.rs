@@ -45,7 +45,7 @@ fn the_first_model_decides_what_it_is_sure_of_and_nothing_else() {
     assert_eq!(doubt_of(Decision::Allow, 0.79, Risk::None), Some("unsure"));
     assert_eq!(doubt_of(Decision::Allow, 1.0, Risk::High), Some("risk"));
     assert_eq!(doubt_of(Decision::Modify, 1.0, Risk::Low), Some("decision"));
-    for code in ["judge_raised", "judge_unsure", both::DISAGREEMENT] {
+    for code in ["judge_raised", "judge_unsure", stricter::DISAGREEMENT] {
         let mut at_odds = judged(Decision::Deny, 1.0, Risk::Low);
         at_odds.note(Diagnostic {
             code,
@@ -81,14 +81,14 @@ fn of_two_readings_the_stricter_one_counts_and_both_are_paid_for() {
         for other in Decision::ALL {
             let with = judged(*one, 0.9, Risk::Low);
             let without = judged(*other, 0.8, Risk::Low);
-            let counts = both::stricter(Ok(with), Ok(without)).unwrap();
+            let counts = stricter::of_readings(Ok(with), Ok(without)).unwrap();
             assert_eq!(counts.assessment.decision, *one.max(other));
             assert_eq!((counts.usage.tokens(), counts.cost.micros()), (220, 14));
-            let noted = counts.notes.iter().any(|note| note.code == both::DISAGREEMENT);
+            let noted = counts.notes.iter().any(|note| note.code == stricter::DISAGREEMENT);
             assert_eq!(noted, one != other, "{one} {other}");
         }
     }
-    let less_sure = both::stricter(
+    let less_sure = stricter::of_readings(
         Ok(judged(Decision::Allow, 0.9, Risk::Low)),
         Ok(judged(Decision::Allow, 0.4, Risk::Low)),
     );
@@ -104,10 +104,10 @@ fn half_an_allow_is_none_and_half_a_denial_is_one() {
         })
     };
     let one = |decision| Ok(judged(decision, 0.9, Risk::Low));
-    assert!(both::stricter(one(Decision::Allow), failure()).is_err());
-    assert!(both::stricter(failure(), one(Decision::Modify)).is_err());
-    assert!(both::stricter(failure(), one(Decision::Deny)).is_ok());
-    assert!(both::stricter(failure(), failure()).is_err());
+    assert!(stricter::of_readings(one(Decision::Allow), failure()).is_err());
+    assert!(stricter::of_readings(failure(), one(Decision::Modify)).is_err());
+    assert!(stricter::of_readings(failure(), one(Decision::Deny)).is_ok());
+    assert!(stricter::of_readings(failure(), failure()).is_err());
 }
 
 #[test]
