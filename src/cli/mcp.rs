@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use similar::TextDiff;
 
-use super::output::say;
+use super::output::{difference, say, write};
 use super::{Ended, alone, printable};
 use crate::gateway::{PinStatus, PinnedTool, Pins};
 
@@ -123,10 +122,7 @@ fn diff(pins: &Pins, only: Option<&str>) -> anyhow::Result<Ended> {
         for (name, tool) in tools {
             if known.status(server, name) == PinStatus::Changed {
                 some = true;
-                say!(
-                    "{}",
-                    difference(&format!("{}/{}", printable(server), printable(name)), tool)
-                );
+                write(format_args!("{}\n", compare(&format!("{server}/{name}"), tool)));
             }
         }
     }
@@ -136,23 +132,13 @@ fn diff(pins: &Pins, only: Option<&str>) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-/// Returns both definitions, line by line, with everything spelled out that a terminal would obey or hide.
-fn difference(title: &str, tool: &PinnedTool) -> String {
-    let text = |definition: &serde_json::Value| {
-        let pretty = serde_json::to_string_pretty(definition).unwrap_or_default();
-        pretty.lines().map(|line| printable(line) + "\n").collect::<String>()
-    };
-    let approved = tool
-        .approved
-        .as_ref()
-        .map(|approved| text(&approved.text))
-        .unwrap_or_default();
-    let offered = text(&tool.offered.text);
-    let diff = TextDiff::from_lines(&approved, &offered);
-    let mut unified = diff.unified_diff();
-    unified
-        .header(&format!("{title} (approved)"), &format!("{title} (offered)"))
-        .to_string()
+/// Returns how the two definitions of a tool differ.
+fn compare(title: &str, tool: &PinnedTool) -> String {
+    let text = |definition: &serde_json::Value| serde_json::to_string_pretty(definition).unwrap_or_default() + "\n";
+    let approved = tool.approved.as_ref();
+    let approved = approved.map(|approved| text(&approved.text)).unwrap_or_default();
+    let (before, after) = (format!("{title} (approved)"), format!("{title} (offered)"));
+    difference(&before, &approved, &after, &text(&tool.offered.text))
 }
 
 fn shortened(text: &str) -> String {

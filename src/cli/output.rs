@@ -4,6 +4,10 @@
 use std::fmt;
 use std::io::{ErrorKind, Write};
 
+use similar::TextDiff;
+
+use super::printable;
+
 /// Writes to standard output.
 pub(super) fn write(text: fmt::Arguments<'_>) {
     let mut out = std::io::stdout().lock();
@@ -14,6 +18,13 @@ pub(super) fn write(text: fmt::Arguments<'_>) {
         eprintln!("error: standard output: {error}");
         std::process::exit(1);
     }
+}
+
+/// Returns how two texts differ, line by line, with everything spelled out that a terminal would obey or hide; empty where they are equal.
+pub(super) fn difference(before: &str, old: &str, after: &str, new: &str) -> String {
+    let diff = TextDiff::from_lines(old, new);
+    let unified = diff.unified_diff().header(before, after).to_string();
+    unified.lines().map(|line| printable(line) + "\n").collect()
 }
 
 /// Says a line.

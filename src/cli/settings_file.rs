@@ -7,9 +7,9 @@ use anyhow::Context;
 use regex::{Captures, Regex};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use similar::TextDiff;
 
-use super::{alone, output::say};
+use super::alone;
+use super::output::{difference, say, write};
 use crate::files;
 
 /// Larger settings are none.
@@ -72,11 +72,7 @@ pub(super) fn change(file: &Path, before: Option<&str>, after: Option<&str>, dry
     if dry_run {
         let (old, new) = (masked(before.unwrap_or_default())?, masked(after.unwrap_or_default())?);
         let name = file.display().to_string();
-        let difference = TextDiff::from_lines(&old, &new);
-        say!(
-            "{}",
-            difference.unified_diff().header(&name, &name).to_string().trim_end()
-        );
+        write(format_args!("{}", difference(&name, &old, &name, &new)));
         return Ok(());
     }
     // A link to a file elsewhere stays one.

@@ -5,14 +5,13 @@ use std::sync::Arc;
 
 use anyhow::Context;
 use clap::Args;
-use similar::TextDiff;
 
 use super::{LayerArguments, chosen};
 use crate::app;
 use crate::audit::{self, KeptRecord, Query};
-use crate::cli::output::{say, write};
+use crate::cli::output::{difference, say, write};
 use crate::cli::records::{Records, named};
-use crate::cli::{ConfigArgument, Ended, OrganisationArgument, input, printable, replay, runtime};
+use crate::cli::{ConfigArgument, Ended, OrganisationArgument, input, replay, runtime};
 use crate::eval;
 use crate::pipeline::Organisation;
 use crate::policy::Policy;
@@ -116,14 +115,8 @@ fn settings(arguments: &Arguments, old: &Policy, new: &Policy) -> Ended {
     let mut tell = |whose: &str, old: &str, new: &str| {
         if old != new {
             differing += 1;
-            let diff = TextDiff::from_lines(old, new);
-            let mut unified = diff.unified_diff();
-            let names = [&arguments.old, &arguments.new].map(|file| format!("{}{whose}", file.display()));
-            let [old_name, new_name] = names.map(|name| printable(&name));
-            let text = unified.context_radius(2).header(&old_name, &new_name).to_string();
-            for line in text.lines() {
-                write(format_args!("{}\n", printable(line)));
-            }
+            let [before, after] = [&arguments.old, &arguments.new].map(|file| format!("{}{whose}", file.display()));
+            write(format_args!("{}", difference(&before, old, &after, new)));
         }
     };
     tell("", &old.source, &new.source);

@@ -3,15 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use similar::TextDiff;
 
 use super::{BASES, keep_base};
-use crate::cli::output::{say, write};
-use crate::cli::{ConfigArgument, Ended, OrganisationArgument, printable};
+use crate::cli::output::{difference, say, write};
+use crate::cli::{ConfigArgument, Ended, OrganisationArgument};
 use crate::prompt::{Block, Blocks, Prompts};
-
-/// Lines around a difference.
-const AROUND: usize = 3;
 
 pub(super) fn run(
     dir: Option<&Path>,
@@ -151,21 +147,8 @@ fn tell(before: &str, old: &str, after: &str, new: &str) -> bool {
     if old == new {
         return false;
     }
-    let diff = TextDiff::from_lines(old, new);
-    let mut unified = diff.unified_diff();
-    let unified = unified.context_radius(AROUND).header(before, after);
-    write(format_args!("{}", plain(&unified.to_string())));
+    write(format_args!("{}", difference(before, old, after, new)));
     true
-}
-
-/// Lines as they are, but nothing that a terminal would obey.
-fn plain(text: &str) -> String {
-    text.split_inclusive('\n')
-        .map(|line| match line.strip_suffix('\n') {
-            Some(line) => printable(line) + "\n",
-            None => printable(line),
-        })
-        .collect()
 }
 
 fn configured(organisation: &OrganisationArgument, config: &ConfigArgument) -> anyhow::Result<PathBuf> {
