@@ -213,13 +213,13 @@ const PROBE_SCHEMA: &str =
 
 async fn endpoint_check(settings: &llm::Settings) -> Check {
     let place = format!("{} at {}", settings.model, settings.base_url);
-    let failed = |why: String, code: &str| Check::failed("endpoint", format!("{place}: {why}"), advice(code));
+    let failed = |why: String| Check::failed("endpoint", format!("{place}: {why}"), "");
     let model = match ChatModel::new(settings.clone()) {
         Ok(model) => model,
-        Err(error) => return failed(error.to_string(), "settings"),
+        Err(error) => return failed(error.to_string()),
     };
     let Ok(json) = serde_json::from_str::<&RawValue>(PROBE_SCHEMA) else {
-        return failed("the probe is no JSON".to_owned(), "");
+        return failed("the probe is no JSON".to_owned());
     };
     let request = llm::Request {
         system: "You answer with one JSON object and nothing else.",
@@ -232,7 +232,7 @@ async fn endpoint_check(settings: &llm::Settings) -> Check {
     let begun = Instant::now();
     let reply = match model.chat(request, begun + settings.timeout).await {
         Ok(reply) => reply,
-        Err(failure) => return failed(failure.to_string(), failure.code()),
+        Err(failure) => return failed(failure.to_string()),
     };
     let took = begun.elapsed();
     let held = match reply.format {
@@ -262,45 +262,6 @@ async fn endpoint_check(settings: &llm::Settings) -> Check {
             found,
             "answers are checked all the same; an endpoint with strict structured output fails less often",
         ),
-    }
-}
-
-/// Returns the advice about a failure of this name.
-fn advice(code: &str) -> &'static str {
-    match code {
-        "connection_refused" => "start the server, or correct host and port of `base_url`",
-        "dns" => "correct the host of `base_url`, or look at the DNS of this machine",
-        "tls" => {
-            "set `ca_file` for an authority of your own; for a server without TLS, `base_url` begins with `http://`"
-        }
-        "path_not_found" => "write the part before `/chat/completions` into `base_url`; often it ends in `/v1`",
-        "event_stream" => {
-            "turn off streaming at the endpoint, or in the proxy before it: the guardian asks for whole answers"
-        }
-        "connect" => "check `base_url`, and whether this machine reaches it (proxy, firewall, is the server running?)",
-        "timeout" | "reset" => {
-            "check whether the server is overloaded or still loads the model; raise `timeout_ms` if it is slow"
-        }
-        "auth" => "the endpoint refuses the key: check the variable that `api_key_env` names, and what the key may do",
-        "quota" => "the account has no credit left, or has reached its limit",
-        "model_not_found" => "check `model`: the endpoint is there, but it knows no such one",
-        "rate_limited" => "the endpoint is asked too often: try again, or raise its limits",
-        "server_error" => "the endpoint has a fault of its own: see its status page or its log",
-        "redirect" => "write the address into `base_url` that the endpoint redirects to",
-        "not_json" | "malformed" | "too_large" => {
-            "what answers there is no OpenAI-compatible endpoint: check `base_url`, and proxies on the way"
-        }
-        "bad_request" | "prompt_too_long" => {
-            "the endpoint refuses the request: check `model`, `max_output_tokens`, `temperature`"
-        }
-        "truncated" => "raise `max_output_tokens`: models that think need room for it",
-        "blocked" => "something before the endpoint refuses the request: look for a firewall or a proxy on the way",
-        "endpoint_limit" => "wait a minute, or raise `requests_per_minute` and `tokens_per_minute` of the endpoint",
-        "refusal" | "content_filter" | "empty" => {
-            "the model does not answer a harmless question: take another model or filter setting"
-        }
-        "settings" => "correct `[judge]`; `guardian config print` shows every key",
-        _ => "see the endpoint's log",
     }
 }
 

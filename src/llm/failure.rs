@@ -13,7 +13,7 @@ use super::NoConnection;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The deadline passed.
-    #[error("the model did not answer in time")]
+    #[error("the model did not answer in time (`timeout_ms`)")]
     Timeout,
     /// No connection: refused, name resolution, TLS, and what else there is.
     #[error("the model's endpoint cannot be reached: {}", .0.hint())]
@@ -22,7 +22,7 @@ pub enum Failure {
     #[error("the model's endpoint broke off the connection")]
     Reset,
     /// 401 or 403.
-    #[error("the model's endpoint refused the API key")]
+    #[error("the model's endpoint refused the API key: check the variable that `api_key_env` names")]
     Auth,
     /// 402, or a quota that waiting does not refill.
     #[error("the account at the model's endpoint has no quota left")]
@@ -73,7 +73,7 @@ pub enum Failure {
     )]
     EventStream,
     /// JSON, but not one chat completion.
-    #[error("the model's endpoint answered with JSON that is no chat completion")]
+    #[error("the model's endpoint answered with JSON that is no chat completion: check `base_url`")]
     Malformed,
     /// 3xx. Redirects are not followed: a request and its key go nowhere but where they were sent.
     #[error("the model's endpoint redirects: set `base_url` to where it redirects to")]
