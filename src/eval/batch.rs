@@ -1,95 +1,174 @@
 //! Batches: the questions of a run as a file that goes to a model elsewhere, and the answers as they come back.
 //!
-//! Both files are those of the OpenAI Batch API, one JSON object a line. A question has the `custom_id`
-//! `CASE#SEED-DIGEST`: the marks of its prompt — fence and canary — are made of the seed, which is fresh for every question that
-//! is written out, and the digest tells whether the same question would be asked now. So an answer that comes back is checked
-//! as any other: the canary has to be that of its own question. A case that takes more than one question has
-//! `CASE#SEED-DIGEST-2`, and so on.
+//! Both files are those of the OpenAI Batch API, one JSON object a line. The `custom_id` of a question is `CASE#DIGEST-FENCE-CANARY`: the
+//! digest by which a [recording](super::Recording) knows a question, and the marks of its prompt. So an answer that comes back is checked as
+//! any other: the canary has to be that of its own question.
 
-mod answers;
-mod questions;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
 
-use uuid::Uuid;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
-pub use answers::{BatchAnswers, Stale};
-pub(super) use questions::CaseQuestions;
-pub use questions::{BatchQuestions, Written};
-
+use crate::judge::{DIGEST_DIGITS, JudgeFailure, Question, Recorder};
+use crate::llm::{self, Failure, Reply};
 use crate::prompt::{CANARY_DIGITS, FENCE_DIGITS, Marks};
 
-/// The diagnostics that say that a batch had no answer, rather than that the answer was bad.
-pub(super) const NO_ANSWER: &[&str] = &[BATCHED, MISSING, FAILED, STALE];
+/// The diagnostic that says that a question was written out; the answer is not there yet.
+pub(super) const BATCHED: &str = "batch_written";
 
-/// The question was written out; the answer is not there yet.
-const BATCHED: &str = "batch_written";
-/// There is no line for the question.
-const MISSING: &str = "batch_missing";
-/// There is a line, and it says that the request failed.
-const FAILED: &str = "batch_failed";
-/// The answer was given to another question.
-const STALE: &str = "batch_stale";
-
-/// The name of a question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct QuestionId {
-    case: String,
-    seed: String,
-    digest: String,
-    /// The number, from 1.
-    number: usize,
+/// Writes out the questions of a run.
+pub struct BatchQuestions {
+    settings: llm::Settings,
+    file: Mutex<QuestionFile>,
 }
 
-/// Hexadecimal digits of a seed, and of a digest.
-const DIGITS: usize = 32;
-/// More questions than any judge asks about one step: two readings of eight parts, each asked again.
-const MAX_QUESTIONS: usize = 32;
-
-impl QuestionId {
-    fn parse(text: &str) -> Option<Self> {
-        let (case, rest) = text.rsplit_once('#')?;
-        let mut parts = rest.split('-');
-        let hexadecimal = |part: &&str| {
-            part.len() == DIGITS && part.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b))
-        };
-        let seed = parts.next().filter(hexadecimal)?;
-        let digest = parts.next().filter(hexadecimal)?;
-        let number = match parts.next() {
-            None => 1,
-            Some(number) => number.parse().ok().filter(|n| (2..=MAX_QUESTIONS).contains(n))?,
-        };
-        parts.next().is_none().then(|| Self {
-            case: case.to_owned(),
-            seed: seed.to_owned(),
-            digest: digest.to_owned(),
-            number,
-        })
-    }
+struct QuestionFile {
+    out: Box<dyn Write + Send>,
+    written: Written,
+    broken: Option<std::io::Error>,
 }
 
-impl std::fmt::Display for QuestionId {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}#{}-{}", self.case, self.seed, self.digest)?;
-        match self.number {
-            1 => Ok(()),
-            number => write!(f, "-{number}"),
+/// The amount that was written out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Written {
+    /// Questions.
+    pub questions: usize,
+    /// Bytes.
+    pub bytes: usize,
+}
+
+#[derive(Serialize)]
+struct QuestionLine<'a> {
+    custom_id: &'a str,
+    method: &'static str,
+    url: &'static str,
+    body: &'a RawValue,
+}
+
+impl BatchQuestions {
+    /// Questions to the model that the settings name, put as they say.
+    pub fn new(settings: llm::Settings, out: Box<dyn Write + Send>) -> Self {
+        Self {
+            settings,
+            file: Mutex::new(QuestionFile {
+                out,
+                written: Written::default(),
+                broken: None,
+            }),
         }
     }
+
+    /// Waits until everything that was written reaches its destination.
+    ///
+    /// # Errors
+    ///
+    /// When a question could not be written.
+    pub fn finish(&self) -> std::io::Result<Written> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = file.broken.take() {
+            return Err(error);
+        }
+        file.out.flush()?;
+        Ok(file.written)
+    }
+
+    fn write(&self, question: &Question<'_>, file: &mut QuestionFile) -> std::io::Result<()> {
+        let line = QuestionLine {
+            custom_id: &custom_id(question.asker, &question.digest(), question.marks),
+            method: "POST",
+            url: "/v1/chat/completions",
+            body: &llm::batch_body(&question.request, &self.settings)?,
+        };
+        // The schema is sent as it is written, on several lines. A line break in JSON is never part of a string.
+        let line = serde_json::to_string(&line)?.replace(['\n', '\r'], " ") + "\n";
+        file.out.write_all(line.as_bytes())?;
+        file.written.questions += 1;
+        file.written.bytes += line.len();
+        Ok(())
+    }
 }
 
-fn fresh_seed() -> String {
-    Uuid::new_v4().simple().to_string()
+impl Recorder for BatchQuestions {
+    fn replay(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = self.write(question, &mut file) {
+            file.broken.get_or_insert(error);
+        }
+        Err(JudgeFailure {
+            code: BATCHED,
+            detail: "the question was written into the batch".to_owned(),
+        })
+    }
+
+    fn record(&self, _question: &Question<'_>, _reply: &Result<Reply, Failure>) {}
 }
 
-/// Makes the marks of a question. They follow from the seed, and no one knows a seed before its question is written out.
-fn marks(seed: &str, number: usize) -> Marks {
-    let make = |context: &str, digits: usize| -> String {
-        let key = blake3::derive_key(context, format!("{seed} {number}").as_bytes());
-        blake3::Hash::from_bytes(key).to_hex().chars().take(digits).collect()
+fn custom_id(case: &str, digest: &str, marks: &Marks) -> String {
+    format!("{case}#{digest}-{}-{}", marks.fence, marks.canary)
+}
+
+/// Reads digest and marks of a question out of its `custom_id`.
+fn digest_and_marks(custom_id: &str) -> Option<(String, Marks)> {
+    let (_, rest) = custom_id.rsplit_once('#')?;
+    let mut parts = rest.split('-').zip([DIGEST_DIGITS, FENCE_DIGITS, CANARY_DIGITS]);
+    let mut next = || {
+        let (part, digits) = parts.next()?;
+        (part.len() == digits && part.bytes().all(|byte| byte.is_ascii_hexdigit())).then_some(part)
     };
-    Marks::fixed(
-        make("aos-guardian 2026 evaluation batch fence", FENCE_DIGITS),
-        make("aos-guardian 2026 evaluation batch canary", CANARY_DIGITS),
-    )
+    Some((next()?.to_owned(), Marks::fixed(next()?, next()?)))
+}
+
+/// The answer to a question of a batch.
+pub(super) struct BatchAnswer {
+    pub(super) digest: String,
+    pub(super) marks: Marks,
+    /// The completion; `None`: the request failed.
+    pub(super) completion: Option<Value>,
+}
+
+/// A line of an output file of the Batch API; or, written by hand, a `custom_id` with the judge's `answer`.
+#[derive(Deserialize)]
+struct AnswerLine {
+    custom_id: String,
+    response: Option<Response>,
+    error: Option<IgnoredAny>,
+    answer: Option<Box<RawValue>>,
+}
+
+#[derive(Deserialize)]
+struct Response {
+    status_code: Option<u16>,
+    body: Option<Value>,
+}
+
+impl BatchAnswer {
+    /// Reads a line.
+    pub(super) fn of(line: &str) -> Result<Self, String> {
+        let line: AnswerLine = serde_json::from_str(line)
+            .map_err(|error| format!("expected a line of a batch's output, with a `custom_id`: {error}"))?;
+        let (digest, marks) = digest_and_marks(&line.custom_id).ok_or_else(|| {
+            format!(
+                "`custom_id`: expected `CASE#DIGEST-FENCE-CANARY` as `--batch-out` wrote it, found `{}`",
+                line.custom_id
+            )
+        })?;
+        let completion = match (line.answer, line.error, line.response) {
+            (Some(answer), ..) => Some(json!({"choices": [{"message": {"content": answer.get()}}]})),
+            (None, Some(_), _) => None,
+            (None, None, Some(Response { status_code, body })) if body.is_some() || status_code.is_some() => {
+                body.filter(|_| status_code.is_none_or(|status| (200..=299).contains(&status)))
+            }
+            (None, None, _) => return Err("expected a `response` with a `body`, an `error`, or an `answer`".to_owned()),
+        };
+        Ok(Self {
+            digest,
+            marks,
+            completion,
+        })
+    }
 }
 
 #[cfg(test)]

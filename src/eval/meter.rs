@@ -5,7 +5,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::judge::{JudgeFailure, Question, Recorder};
 use crate::llm::{self, Failure, Reply};
-use crate::prompt::Marks;
 
 /// The diagnostic that says that no model was asked, because the ceiling of the run was reached.
 pub(super) const CEILING: &str = "run_ceiling";
@@ -133,10 +132,6 @@ impl Meter {
 }
 
 impl Recorder for Meter {
-    fn marks(&self) -> Marks {
-        self.inner.as_ref().map_or_else(Marks::fresh, |inner| inner.marks())
-    }
-
     fn replay(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure> {
         if let Some(inner) = &self.inner
             && let Some(reply) = inner.replay(question).inspect_err(|_| self.hear(question, None))?

@@ -33,7 +33,7 @@ mod trace;
 mod wrong;
 
 pub use baseline::Baseline;
-pub use batch::{BatchAnswers, BatchQuestions, Stale, Written};
+pub use batch::{BatchQuestions, Written};
 pub use case::{Case, CaseFile, Expected, History, Needs, Span, Weight};
 pub use check::Check;
 pub use compare::{Change, Comparison, Flip, SIGNIFICANT, compare};

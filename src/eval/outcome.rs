@@ -139,8 +139,7 @@ impl Outcome {
             Decision::Modify => taken_out(case, verdict.modified.as_ref().map(|step| step.original.json())),
         };
         // A question without an answer says nothing about a judge: it counts as an error, not as what the posture makes of it.
-        let unanswered =
-            |code: &str| batch::NO_ANSWER.contains(&code) || code == recording::MISS || code == meter::CEILING;
+        let unanswered = |code: &str| [batch::BATCHED, recording::MISS, meter::CEILING].contains(&code);
         let open = verdict
             .diagnostics
             .iter()

@@ -7,12 +7,11 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 
-use super::batch::{BatchAnswers, BatchQuestions, CaseQuestions};
 use super::meter::Meter;
 use super::outcome::micros;
 use super::remote::Remote;
 use super::{Case, EvalError, History, Outcome};
-use crate::judge::{Judge, Recorder};
+use crate::judge::Judge;
 use crate::local::{TrainingFeatures, Vocabulary};
 use crate::model::{Caller, OrganisationId, Step};
 use crate::pipeline::{Admitted, Decided, Guardian};
@@ -34,10 +33,6 @@ pub enum Bench {
     Own,
     /// This judge, on a meter. Equal steps of two cases are asked about twice.
     Metered(Arc<Judge>, Arc<Meter>),
-    /// No judge yet: this judge's questions are written out.
-    Questions(Arc<Judge>, Arc<BatchQuestions>),
-    /// The answers to a batch of this judge's questions.
-    Answers(Arc<Judge>, Arc<BatchAnswers>),
     /// Another guardian, which decides about whole steps over HTTP.
     Server(Arc<Remote>),
 }
@@ -83,7 +78,7 @@ impl Runner<'_> {
     ///
     /// # Errors
     ///
-    /// When questions cannot be written out.
+    /// When an outcome cannot be kept.
     pub async fn run(&self, cases: &[Case], at_once: usize) -> io::Result<Vec<Outcome>> {
         let mut outcomes = Vec::with_capacity(cases.len());
         let mut keep = |outcome| {
@@ -99,7 +94,7 @@ impl Runner<'_> {
     ///
     /// # Errors
     ///
-    /// When a case cannot be read or questions cannot be written out, or what `each` answers.
+    /// When a case cannot be read, or what `each` answers.
     pub async fn run_each<C: Borrow<Case>>(
         &self,
         cases: impl Iterator<Item = Result<C, EvalError>>,
@@ -115,48 +110,32 @@ impl Runner<'_> {
             })
             .buffered(at_once.max(1));
         while let Some(ran) = running.next().await {
-            let (outcome, questions) = ran?;
-            if let (Bench::Questions(_, batch), Some(questions)) = (&self.bench, questions) {
-                batch.write(&questions)?;
-            }
-            if each(outcome)?.is_break() {
+            if each(ran?)?.is_break() {
                 break;
             }
         }
         Ok(())
     }
 
-    async fn run_case(&self, case: &Case) -> (Outcome, Option<Arc<CaseQuestions>>) {
+    async fn run_case(&self, case: &Case) -> Outcome {
         let mut outcomes = Vec::with_capacity(self.repeat);
-        let mut written = None;
         for repeat in 0..self.repeat.max(1) {
-            let (judge, questions) = self.judge_of(case, repeat);
-            outcomes.push(self.decide(case, judge.as_ref(), repeat).await);
-            written = questions;
+            outcomes.push(self.decided(case, repeat).await.0);
         }
-        let outcome = Outcome::of_repeats(outcomes).unwrap_or_default();
-        (outcome, written)
+        Outcome::of_repeats(outcomes).unwrap_or_default()
     }
 
-    /// Returns the judge of a case, and where it writes its questions.
-    fn judge_of(&self, case: &Case, repeat: usize) -> (Option<Arc<Judge>>, Option<Arc<CaseQuestions>>) {
+    fn judge_of(&self, case: &Case, repeat: usize) -> Option<Arc<Judge>> {
         match &self.bench {
-            Bench::Own => (self.guardian.model_judge().cloned(), None),
-            Bench::Server(_) => (None, None),
+            Bench::Own => self.guardian.model_judge().cloned(),
+            Bench::Server(_) => None,
             Bench::Metered(judge, meter) => {
-                let recorder: Arc<dyn Recorder> = Arc::<Meter>::clone(meter);
-                let name = format!("{} {repeat}", case.id);
-                (Some(Arc::new(judge.with_recorder(recorder, &name))), None)
+                let name = match repeat {
+                    0 => case.id.clone(),
+                    _ => format!("{} {repeat}", case.id),
+                };
+                Some(Arc::new(judge.with_recorder(Arc::<Meter>::clone(meter), &name)))
             }
-            Bench::Questions(judge, batch) => {
-                let questions = batch.of_case(&case.id);
-                let recorder: Arc<dyn Recorder> = Arc::<CaseQuestions>::clone(&questions);
-                (Some(Arc::new(judge.with_recorder(recorder, &case.id))), Some(questions))
-            }
-            Bench::Answers(judge, batch) => (
-                Some(Arc::new(judge.with_recorder(batch.of_case(&case.id), &case.id))),
-                None,
-            ),
         }
     }
 
@@ -206,20 +185,10 @@ impl Runner<'_> {
 
     /// Decides about one case, and hands over the step and the verdict as well, where it came to one in this process.
     pub async fn explain(&self, case: &Case) -> (Outcome, Option<(Arc<Step>, Decided)>) {
-        let (judge, _) = self.judge_of(case, 0);
-        self.decided(case, judge.as_ref(), 0).await
+        self.decided(case, 0).await
     }
 
-    async fn decide(&self, case: &Case, judge: Option<&Arc<Judge>>, repeat: usize) -> Outcome {
-        self.decided(case, judge, repeat).await.0
-    }
-
-    async fn decided(
-        &self,
-        case: &Case,
-        judge: Option<&Arc<Judge>>,
-        repeat: usize,
-    ) -> (Outcome, Option<(Arc<Step>, Decided)>) {
+    async fn decided(&self, case: &Case, repeat: usize) -> (Outcome, Option<(Arc<Step>, Decided)>) {
         let caller = self.caller_of(case, repeat);
         let undecided = |method: &str, why: String| (Outcome::undecided(case, &caller.organisation, method, why), None);
         let step = match wire::decode_step(case.request.get().as_bytes(), &self.limits) {
@@ -240,7 +209,11 @@ impl Runner<'_> {
         {
             return undecided(method, why);
         }
-        let decided = self.guardian.decide_by(judge, &admitted, Arc::clone(&step)).await;
+        let judge = self.judge_of(case, repeat);
+        let decided = self
+            .guardian
+            .decide_by(judge.as_ref(), &admitted, Arc::clone(&step))
+            .await;
         let outcome = Outcome {
             micros: micros(decided.duration),
             ..Outcome::decided(case, &caller.organisation, &step, &decided.verdict)

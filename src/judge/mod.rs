@@ -52,7 +52,7 @@ use model::{AskedModel, Manner};
 pub use assessment::Assessment;
 pub use failure::JudgeFailure;
 pub use llm::SettingsError;
-pub use recorder::{Question, Recorder};
+pub use recorder::{DIGEST_DIGITS, Question, Recorder};
 pub use schema::ANSWER_SCHEMA;
 pub use spend_budget::{Charge, SpendBudget, UnlimitedBudget, refusal};
 pub use weigh::CUT_CONFIDENCE;
@@ -113,7 +113,8 @@ named_enum! {
 pub struct Judge {
     shared: Arc<Shared>,
     identity: String,
-    recorder: Option<Arc<dyn Recorder>>,
+    /// The recorder, and the name under which it stands there.
+    recorder: Option<(Arc<dyn Recorder>, String)>,
 }
 
 struct Shared {
@@ -210,7 +211,7 @@ impl Judge {
     pub fn with_recorder(&self, recorder: Arc<dyn Recorder>, name: &str) -> Self {
         Self {
             identity: format!("{} {name}", self.identity),
-            recorder: Some(recorder),
+            recorder: Some((recorder, name.to_owned())),
             ..self.clone()
         }
     }
@@ -288,7 +289,10 @@ impl Judge {
     async fn read(&self, model: &AskedModel, case: Case<'_>) -> Result<Judged, JudgeFailure> {
         let with = |reasoning| {
             let manner = Manner {
-                recorder: self.recorder.as_deref(),
+                recorder: self
+                    .recorder
+                    .as_ref()
+                    .map(|(recorder, name)| (&**recorder, name.as_str())),
                 reasoning,
                 part: None,
             };

@@ -20,7 +20,8 @@ const EXTRA_TOKENS: u64 = 700;
 /// The manner in which a model is asked.
 #[derive(Clone, Copy)]
 pub(super) struct Manner<'a> {
-    pub(super) recorder: Option<&'a dyn Recorder>,
+    /// The recorder, and the name under which it stands before the judge.
+    pub(super) recorder: Option<(&'a dyn Recorder, &'a str)>,
     pub(super) reasoning: Reasoning,
     /// The part of the step's long texts that is shown, if they are judged in parts.
     pub(super) part: Option<Part>,
@@ -180,7 +181,7 @@ impl AskedModel {
 
     /// Makes one call. Its charge is booked with the case's budget, also when its answer is of no use.
     async fn call(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, Unjudged> {
-        let marks = manner.recorder.map_or_else(Marks::fresh, Recorder::marks);
+        let marks = Marks::fresh();
         let input = self.input(case, manner);
         let size = Size::of(case.step.text_bytes());
         let rendered = in_place(size, || case.prompts.render(&input, &marks)).map_err(JudgeFailure::from)?;
@@ -256,10 +257,10 @@ impl AskedModel {
         request: Request<'_>,
         marks: &Marks,
         deadline: Instant,
-        recorder: Option<&dyn Recorder>,
+        recorder: Option<(&dyn Recorder, &str)>,
     ) -> Exchanged {
         let deadline = self.deadline(deadline);
-        let Some(recorder) = recorder else {
+        let Some((recorder, asker)) = recorder else {
             let asked = self.chain.ask(request, deadline).await;
             return Exchanged {
                 reply: asked.answer.map_err(NoReply::Failed),
@@ -267,6 +268,7 @@ impl AskedModel {
             };
         };
         let question = Question {
+            asker,
             model: self.chain.model(),
             request,
             marks,

@@ -10,6 +10,8 @@ use crate::prompt::Marks;
 /// A question that a judge is about to ask.
 #[derive(Clone, Copy, Debug)]
 pub struct Question<'a> {
+    /// The name under which the recorder stands before the judge: what the question is asked for.
+    pub asker: &'a str,
     /// The model that would be asked.
     pub model: &'a str,
     /// The request.
@@ -19,7 +21,7 @@ pub struct Question<'a> {
 }
 
 /// Hexadecimal digits of a digest.
-const DIGEST_DIGITS: usize = 32;
+pub const DIGEST_DIGITS: usize = 32;
 
 impl Question<'_> {
     /// Returns the digest of the question, whichever model is asked and whatever its marks are: 32 hexadecimal digits over messages and schema.
@@ -43,11 +45,6 @@ impl Question<'_> {
 
 /// Records the questions of a judge to its model, or replays recorded replies.
 pub trait Recorder: Send + Sync {
-    /// Returns the marks of the next question. Fresh ones, unless the recorder has to put the same question again.
-    fn marks(&self) -> Marks {
-        Marks::fresh()
-    }
-
     /// Returns the reply, if the recorder answers in the model's place; `None`, and the model is asked.
     ///
     /// # Errors
@@ -69,6 +66,7 @@ mod tests {
     fn digest(marks: &Marks, text: &str) -> String {
         let json: Box<RawValue> = serde_json::from_str("{}").unwrap();
         let question = Question {
+            asker: "a",
             model: "m",
             request: Request {
                 system: &format!("canary: {}", marks.canary),

@@ -66,6 +66,16 @@ fn outcome<'a>(report: &'a Value, id: &str) -> &'a Value {
     outcomes.iter().find(|outcome| outcome["id"] == id).unwrap()
 }
 
+/// The question about a case; they stand in the order in which they were asked.
+fn about<'q>(questions: &'q [Value], case: &str) -> &'q Value {
+    let mut questions = questions.iter();
+    let found = questions.find(|question| {
+        let id = question["custom_id"].as_str().unwrap();
+        id.split_once('#').unwrap().0 == case
+    });
+    found.unwrap()
+}
+
 fn canary(question: &Value) -> String {
     let system = question["body"]["messages"][0]["content"].as_str().unwrap();
     let canary = system.lines().find_map(|line| line.strip_prefix("canary: "));
@@ -102,18 +112,18 @@ fn questions_go_out_without_an_endpoint_and_answers_come_back_through_all_checks
     );
     let questions = read_lines(folder, "out.jsonl");
     assert_eq!(questions.len(), 2);
-    for (question, id) in questions.iter().zip(["greets#", "pries#"]) {
-        assert!(question["custom_id"].as_str().unwrap().starts_with(id), "{question}");
+    let (greets, pries) = (about(&questions, "greets"), about(&questions, "pries"));
+    for question in [greets, pries] {
         assert_eq!(question["method"], "POST");
         assert_eq!(question["url"], "/v1/chat/completions");
         assert_eq!(question["body"]["model"], "m-1");
         assert_eq!(question["body"]["response_format"]["type"], "json_schema");
     }
-    assert_ne!(canary(&questions[0]), canary(&questions[1]));
+    assert_ne!(canary(greets), canary(pries));
 
     // One as the API answers, one written by hand; in another order.
-    let by_hand = json!({"custom_id": questions[1]["custom_id"], "answer": answer("deny", &canary(&questions[1]))});
-    let by_api = answered(&questions[0], &answer("allow", &canary(&questions[0])).to_string());
+    let by_hand = json!({"custom_id": pries["custom_id"], "answer": answer("deny", &canary(pries))});
+    let by_api = answered(greets, &answer("allow", &canary(greets)).to_string());
     write_lines(folder, "in.jsonl", &[by_hand, by_api]);
     let (code, text, error) = eval(
         folder,
@@ -134,8 +144,8 @@ fn an_answer_with_the_canary_of_another_question_is_no_answer() {
     let folder = folder.path();
     eval(folder, &["suite.jsonl", "--batch-out", "out.jsonl"]);
     let questions = read_lines(folder, "out.jsonl");
-    let stolen = answer("allow", &canary(&questions[0])).to_string();
-    write_lines(folder, "in.jsonl", &[answered(&questions[1], &stolen)]);
+    let stolen = answer("allow", &canary(about(&questions, "greets"))).to_string();
+    write_lines(folder, "in.jsonl", &[answered(about(&questions, "pries"), &stolen)]);
     let (code, _, error) = eval(
         folder,
         &["suite.jsonl", "--batch-in", "in.jsonl", "--json", "report.json"],
@@ -152,18 +162,19 @@ fn an_answer_with_the_canary_of_another_question_is_no_answer() {
     let greets = outcome(&report, "greets");
     assert_eq!(
         (&greets["decision"], &greets["error"]),
-        (&json!("error"), &json!("batch_missing"))
+        (&json!("error"), &json!("replay_miss"))
     );
 }
 
 #[test]
-fn answers_to_another_question_or_another_run_are_refused() {
+fn answers_to_another_question_are_refused() {
     let folder = suite();
     let folder = folder.path();
     eval(folder, &["suite.jsonl", "--batch-out", "out.jsonl"]);
     let questions = read_lines(folder, "out.jsonl");
-    let allow = answer("allow", &canary(&questions[0])).to_string();
-    write_lines(folder, "in.jsonl", &[answered(&questions[0], &allow)]);
+    let greets = about(&questions, "greets");
+    let allow = answer("allow", &canary(greets)).to_string();
+    write_lines(folder, "in.jsonl", &[answered(greets, &allow)]);
     write_lines(
         folder,
         "suite.jsonl",
@@ -171,18 +182,7 @@ fn answers_to_another_question_or_another_run_are_refused() {
     );
     let arguments = ["suite.jsonl", "--batch-in", "in.jsonl", "--json", "report.json"];
     assert_eq!(eval(folder, &arguments).0, 0);
-    assert_eq!(outcome(&report(folder), "greets")["error"], "batch_stale");
-    let stale = [&arguments[..], &["--accept-stale"]].concat();
-    assert_eq!(eval(folder, &stale).0, 0);
-    assert_eq!(outcome(&report(folder), "greets")["verdict_source"], "judge");
-    write_lines(
-        folder,
-        "suite.jsonl",
-        &[case("other", &user_message("good evening"), "allow")],
-    );
-    let (code, _, error) = eval(folder, &arguments);
-    assert_eq!(code, 1);
-    assert!(error.contains("is of no case in these suites"), "{error}");
+    assert_eq!(outcome(&report(folder), "greets")["error"], "replay_miss");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,6 +1,5 @@
 //! The judge of what rules do not settle: the configured endpoint, a batch, or a recording.
 
-use std::collections::BTreeSet;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +9,7 @@ use clap::Args;
 
 use crate::cli::output::say;
 use crate::config::Config;
-use crate::eval::{BatchAnswers, BatchQuestions, Bench, Ceiling, Chosen, Meter, Recording, Remote, RunLog, Stale};
+use crate::eval::{BatchQuestions, Bench, Ceiling, Meter, Recording, Remote, RunLog};
 use crate::judge::{self, Judge};
 use crate::pipeline::Guardian;
 use crate::{llm, prompt};
@@ -35,9 +34,6 @@ pub(super) struct AskingArguments {
     /// The model that a batch is for [default: the configured one, else gpt-4.1-mini].
     #[arg(long, value_name = "NAME")]
     batch_model: Option<String>,
-    /// Take answers also where the question would be put differently now.
-    #[arg(long, requires = "batch_in")]
-    accept_stale: bool,
     /// Ask the configured endpoint, and write down there what it says; what the file holds already is not asked again.
     #[arg(long, value_name = "FILE", conflicts_with = "replay")]
     record: Option<PathBuf>,
@@ -63,7 +59,7 @@ pub(super) enum Asking {
         recording: Arc<Recording>,
         file: PathBuf,
     },
-    /// A recording.
+    /// A recording, or the answers to a batch.
     Replayed {
         name: String,
         judge: Arc<Judge>,
@@ -74,11 +70,6 @@ pub(super) enum Asking {
         judge: Arc<Judge>,
         questions: Arc<BatchQuestions>,
         file: PathBuf,
-    },
-    /// The answers to the questions of a batch.
-    Answers {
-        judge: Arc<Judge>,
-        answers: Arc<BatchAnswers>,
     },
     /// A running guardian.
     Server { name: String, remote: Arc<Remote> },
@@ -125,14 +116,12 @@ impl AskingArguments {
             return self.questions(config, file);
         }
         if !self.batch_in.is_empty() {
-            let stale = if self.accept_stale {
-                Stale::Taken
-            } else {
-                Stale::Refused
-            };
-            return Ok(Asking::Answers {
-                judge: Arc::new(Judge::new(self.settings(config))?),
-                answers: Arc::new(BatchAnswers::read(&self.batch_in, stale)?),
+            let settings = self.settings(config);
+            let recording = Recording::of_batch(&self.batch_in, settings.llm.model())?;
+            return Ok(Asking::Replayed {
+                name: format!("{} (batch)", recording.model().unwrap_or(settings.llm.model())),
+                judge: Arc::new(Judge::new(settings)?),
+                recording: Arc::new(recording),
             });
         }
         if let Some(file) = &self.record {
@@ -244,10 +233,10 @@ impl Asking {
             Asking::Recorded { judge, recording, .. } | Asking::Replayed { judge, recording, .. } => {
                 metered(judge, Meter::new(ceiling, Some(Arc::<Recording>::clone(recording))))
             }
-            Asking::Questions { judge, questions, .. } => {
-                (Bench::Questions(Arc::clone(judge), Arc::clone(questions)), None)
-            }
-            Asking::Answers { judge, answers } => (Bench::Answers(Arc::clone(judge), Arc::clone(answers)), None),
+            Asking::Questions { judge, questions, .. } => metered(
+                judge,
+                Meter::new(ceiling, Some(Arc::<BatchQuestions>::clone(questions))),
+            ),
             Asking::Server { remote, .. } => (Bench::Server(Arc::clone(remote)), None),
         }
     }
@@ -257,44 +246,25 @@ impl Asking {
         match self {
             Asking::Live { .. } => guardian.model_judge(),
             Asking::Recorded { judge, .. } => Some(judge),
-            Asking::Replayed { .. } | Asking::Questions { .. } | Asking::Answers { .. } | Asking::Server { .. } => None,
+            Asking::Replayed { .. } | Asking::Questions { .. } | Asking::Server { .. } => None,
         }
     }
 
-    /// Every answer is of one of these cases.
-    pub(super) fn check_cases(&self, chosen: &Chosen) -> anyhow::Result<()> {
-        let Asking::Answers { answers, .. } = self else {
-            return Ok(());
-        };
-        let ids: Vec<String> = chosen
-            .cases()?
-            .map(|read| read.map(|case| case.id))
-            .collect::<Result<_, _>>()?;
-        Ok(answers.check_cases(ids.iter().map(String::as_str))?)
-    }
-
-    /// Who judged, for the report: of answers, as the outcomes say it.
-    pub(super) fn name(&self, log: Option<&RunLog>) -> anyhow::Result<String> {
-        Ok(match self {
+    /// Who judged, for the report.
+    pub(super) fn name(&self) -> &str {
+        match self {
             Asking::Live { name }
             | Asking::Recorded { name, .. }
             | Asking::Replayed { name, .. }
-            | Asking::Server { name, .. } => name.clone(),
-            Asking::Questions { judge, .. } => judge.model().to_owned(),
-            Asking::Answers { .. } => {
-                let mut models = BTreeSet::new();
-                for outcome in log.into_iter().flat_map(RunLog::outcomes) {
-                    models.extend(outcome?.model);
-                }
-                format!("{} (batch)", models.into_iter().collect::<Vec<_>>().join(", "))
-            }
-        })
+            | Asking::Server { name, .. } => name,
+            Asking::Questions { judge, .. } => judge.model(),
+        }
     }
 
     /// Ends the run, and says what has become of questions and answers.
     pub(super) fn finish(&self, log: &RunLog) -> anyhow::Result<()> {
         match self {
-            Asking::Live { .. } | Asking::Replayed { .. } | Asking::Server { .. } => {}
+            Asking::Live { .. } | Asking::Server { .. } => {}
             Asking::Recorded { recording, file, .. } => {
                 recording
                     .finish()
@@ -326,15 +296,10 @@ impl Asking {
                     eprintln!("the OpenAI Batch API takes {most} requests and 200 MB in one file: split it by lines");
                 }
             }
-            Asking::Answers { answers, .. } => {
-                let (mut unused, mut unanswered) = (0, 0);
+            Asking::Replayed { .. } => {
+                let mut unanswered = 0;
                 for outcome in log.outcomes() {
-                    let outcome = outcome?;
-                    unused += usize::from(outcome.verdict_source == "rules" && answers.has(&outcome.id));
-                    unanswered += usize::from(outcome.decision == "error");
-                }
-                if unused > 0 {
-                    eprintln!("{unused} answers were not needed: rules settle these cases now");
+                    unanswered += usize::from(outcome?.decision == "error");
                 }
                 if unanswered > 0 {
                     eprintln!("{unanswered} cases have no answer and count as errors (--mistakes lists them)");

@@ -127,14 +127,13 @@ pub(super) async fn measure(
     let asking = arguments.conditions.asking.open(&config)?;
     unlimit(&mut config, &asking);
     bound_sessions(&mut config, arguments.at_once);
-    asking.check_cases(&chosen)?;
     let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
     let (bench, meter) = asking.bench(&guardian, arguments.keeping.ceiling());
     let mut runner = arguments.conditions.runner(&guardian, &config, organisations, bench);
     runner.repeat = usize::from(arguments.repeat);
     let key = RunKey {
         guardian: env!("CARGO_PKG_VERSION").to_owned(),
-        judge: asking.name(None)?,
+        judge: asking.name().to_owned(),
         policy: policy.clone(),
         history: arguments.conditions.history().as_str().to_owned(),
         repeat: runner.repeat,
@@ -167,7 +166,7 @@ pub(super) async fn measure(
         selection: chosen.describe(),
         unreadable: chosen.unreadable.iter().map(ToString::to_string).collect(),
         incomplete: ended.map(|why| format!("{why} after {} of {} cases", progress.done(), chosen.len())),
-        ..RunFacts::new(asking.name(Some(&log))?, policy, arguments.conditions.history())
+        ..RunFacts::new(asking.name().to_owned(), policy, arguments.conditions.history())
     };
     Ok(Some(Report::of_log(facts, log)?))
 }
