@@ -5,6 +5,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::chain::hex;
 use crate::model::{Clean, Content, Finding, Form, Origin, Place, Step, WITHHELD, Withheld};
 
 /// Bytes of all texts in one record.
@@ -122,7 +123,7 @@ impl StepLines {
             step: told(ties.step.as_deref()),
             execution: told(ties.call.as_deref()),
             request: told(ties.request.as_deref()),
-            request_sha256: Some(hex(&Sha256::digest(received.original.json()))),
+            request_sha256: Some(hex(&Sha256::digest(received.original.json()).into())),
             content_hash: Some(content_hash(received)),
             tool: told(received.tool_call.as_ref().map(|call| call.tool.as_str())),
             contents: match texts {
@@ -189,20 +190,7 @@ fn content_hash(step: &Step) -> String {
             part(&argument.json);
         }
     }
-    let mut short = [0; 16];
-    hasher.finalize_xof().fill(&mut short);
-    hex(&short)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    bytes
-        .iter()
-        .fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
-            // Writing to a String cannot fail.
-            let _ = write!(hex, "{byte:02x}");
-            hex
-        })
+    hasher.finalize().to_hex().chars().take(32).collect()
 }
 
 /// Returns the texts of a step, and behind them the other values of a call's arguments; each is cleaned before it is cut: half a secret is a

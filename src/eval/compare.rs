@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::report::{percent, with_interval};
+use super::report::with_interval;
 use super::statistics::{Rate, holm, mcnemar};
 use super::{Outcome, Report, Score};
 
@@ -180,11 +180,6 @@ impl Means {
 }
 
 impl Comparison {
-    /// Returns `true` if all cases of both reports are there in the other one.
-    pub fn same_cases(&self) -> bool {
-        self.vanished.is_empty() && self.new.is_empty()
-    }
-
     /// Describes the difference in a sentence.
     pub fn sentence(&self) -> String {
         let (broken, mended) = (self.broken.len(), self.mended.len());
@@ -315,10 +310,5 @@ impl Comparison {
             .flat_map(|flip| &flip.after.tags)
             .map(String::as_str)
             .collect()
-    }
-
-    /// Returns the share of matched cases that are right, before and after, in per cent.
-    pub fn right(&self) -> [String; 2] {
-        self.scores.each_ref().map(|score| percent(score.accuracy()))
     }
 }

@@ -175,6 +175,12 @@ impl Outcome {
         outcome
     }
 
+    /// Says what was expected, what was decided, and by whom.
+    pub(super) fn told(&self) -> String {
+        let expected = self.acceptable.join(" or ");
+        format!("expected {expected}, got {} ({})", self.decision, self.verdict_source)
+    }
+
     /// Says what was decided, and whether that is right.
     pub(super) fn settle(&mut self, case: &Case, decision: Option<Decision>, codes: Vec<String>, spans: [usize; 2]) {
         let [required, gone] = spans;

@@ -40,6 +40,14 @@ pub struct Passage {
     pub segments: Vec<Segment>,
 }
 
+impl Passage {
+    /// Returns who speaks, and so many characters of the text.
+    pub(super) fn told(&self, characters: usize) -> String {
+        let text: String = self.segments.iter().map(|segment| segment.text.as_str()).collect();
+        format!("{}: {}", self.origin, cut(&text, characters))
+    }
+}
+
 /// A piece of a text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Segment {

@@ -43,7 +43,7 @@ pub(super) struct CodeRow {
 }
 
 /// The context of the template for a kind of step.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub(super) struct StepContext {
     /// The canonical method.
     pub(super) method: &'static str,
@@ -93,12 +93,13 @@ pub(super) struct SuspicionContext {
 }
 
 /// The replacement of masked text.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum MaskContext {
     /// Twelve stars.
     Stars,
     /// The reason code in capitals and square brackets.
+    #[default]
     Placeholder,
 }
 

@@ -65,7 +65,7 @@ impl<'a> Fence<'a> {
         if !content.is_editable() {
             attributes.push_str(" edit=\"no\"");
         }
-        self.element("content", &attributes, &self.text(seen, parts, Lines::Kept))
+        self.element("content", &attributes, &self.parts(seen, parts, 0))
     }
 
     /// Shows short values of one origin, one line each. What all of them have in common stands in the opening tag.
@@ -154,18 +154,20 @@ impl<'a> Fence<'a> {
         out
     }
 
-    fn text(&self, seen: &ScannedText<'_>, parts: &[Range<usize>], lines: Lines) -> String {
+    /// Shows parts of a text on lines of their own, with marks where something is missing: between them, and so many more bytes behind the text.
+    pub(super) fn parts(&self, seen: &ScannedText<'_>, parts: &[Range<usize>], behind: usize) -> String {
         let mut out = String::new();
         let mut end = 0;
         for part in parts {
             if part.start > end {
                 out.push_str(&cut_mark(part.start - end));
             }
-            out.push_str(&self.escaper.show_part(seen, part.clone(), lines));
+            out.push_str(&self.escaper.show_part(seen, part.clone(), Lines::Kept));
             end = part.end;
         }
-        if seen.text().len() > end {
-            out.push_str(&cut_mark(seen.text().len() - end));
+        let missing = seen.text().len() - end + behind;
+        if missing > 0 {
+            out.push_str(&cut_mark(missing));
         }
         out
     }

@@ -305,18 +305,6 @@ fn text(excerpt: &Excerpt, fence: &Fence<'_>, room: usize) -> String {
         return shown;
     }
     let seen = escaper.scan(&excerpt.head);
-    let mut shown = String::new();
-    let mut end = 0;
-    for part in window::parts(&seen, room, &[], None) {
-        if part.start > end {
-            shown.push_str(&fence::cut_mark(part.start - end));
-        }
-        shown.push_str(&escaper.show_part(&seen, part.clone(), Lines::Kept));
-        end = part.end;
-    }
-    let missing = excerpt.head.len() - end + excerpt.cut + excerpt.tail.len();
-    if missing > 0 {
-        shown.push_str(&fence::cut_mark(missing));
-    }
-    shown
+    let parts = window::parts(&seen, room, &[], None);
+    fence.parts(&seen, &parts, excerpt.cut + excerpt.tail.len())
 }

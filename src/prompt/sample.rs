@@ -126,21 +126,7 @@ pub(super) fn bare(kind: Kind) -> StepContext {
     StepContext {
         method: "steps/message",
         kind: kind.as_str(),
-        modifiable: false,
         edits: "nothing",
-        mask: MaskContext::Placeholder,
-        facts: String::new(),
-        agent: AgentContext::default(),
-        session: SessionContext::default(),
-        findings: String::new(),
-        more_findings: 0,
-        suspicion: None,
-        around: Vec::new(),
-        call: None,
-        data: Vec::new(),
-        contents: Vec::new(),
-        part: None,
-        cuts: Vec::new(),
-        more_cuts: 0,
+        ..StepContext::default()
     }
 }

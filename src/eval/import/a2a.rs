@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::mcp::rpc;
 use super::messages::text_of;
-use super::session::{Label, Session};
+use super::session::{Label, Session, items};
 
 pub(super) fn read(documents: &[Value], name: &str) -> Vec<Session> {
     let mut session = Session::new(name);
@@ -30,9 +30,8 @@ fn parts(message: &Value) -> String {
 /// Returns the texts of a message, or those of a task's status and artifacts.
 fn answer(result: &Value) -> String {
     let result = result.get("task").or_else(|| result.get("message")).unwrap_or(result);
-    let artifacts = result.get("artifacts").and_then(Value::as_array).into_iter().flatten();
     let texts = std::iter::once(parts(result))
         .chain(result.pointer("/status/message").map(parts))
-        .chain(artifacts.map(parts));
+        .chain(items(result, "artifacts").map(parts));
     texts.filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }

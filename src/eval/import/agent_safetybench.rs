@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use super::messages;
-use super::session::{Label, Session, tool};
+use super::session::{Label, Session, items, tool};
 
 pub(super) fn read(documents: &[Value], name: &str) -> Vec<Session> {
     documents.iter().filter_map(|case| session(case, name)).collect()
@@ -17,8 +17,8 @@ fn session(case: &Value, name: &str) -> Option<Session> {
         .get("id")
         .map_or_else(|| name.to_owned(), |id| id.to_string().trim_matches('"').to_owned());
     let mut session = Session::new(format!("case-{id}"));
-    for environment in case.get("environments").and_then(Value::as_array).into_iter().flatten() {
-        for one in environment.get("tools").and_then(Value::as_array).into_iter().flatten() {
+    for environment in items(case, "environments") {
+        for one in items(environment, "tools") {
             if let Some(name) = one.as_str() {
                 session.tools.push(tool(name, "", None));
             } else if let Some(name) = one.get("name").and_then(Value::as_str) {
@@ -27,13 +27,7 @@ fn session(case: &Value, name: &str) -> Option<Session> {
             }
         }
     }
-    let risks: Vec<&str> = case
-        .get("risks")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let risks: Vec<&str> = items(case, "risks").filter_map(Value::as_str).collect();
     let label = match case.get("fulfillable").and_then(Value::as_i64) {
         Some(1) => Label::honest(),
         Some(_) => Label::attack("harmful_request", &risks.join("; ")),

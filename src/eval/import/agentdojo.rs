@@ -8,7 +8,7 @@
 use serde_json::Value;
 
 use super::messages::text_of;
-use super::session::{Label, Session, parsed};
+use super::session::{Label, Session, items, parsed};
 
 pub(super) fn read(documents: &[Value], name: &str) -> Vec<Session> {
     documents.iter().filter_map(|run| session(run, name)).collect()
@@ -42,12 +42,7 @@ fn session(run: &Value, name: &str) -> Option<Session> {
             "user" => session.says("user", &said, before()),
             "assistant" => {
                 session.says("agent", &said, before());
-                for call in message
-                    .get("tool_calls")
-                    .and_then(Value::as_array)
-                    .into_iter()
-                    .flatten()
-                {
+                for call in items(message, "tool_calls") {
                     let function = call.get("function");
                     let name =
                         function.and_then(|function| function.as_str().or_else(|| function.get("name")?.as_str()));

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::session::{Label, Session, parsed};
+use super::session::{Label, Session, items, parsed};
 
 /// The deepest place of a value in an argument.
 const MAX_DEPTH: usize = 128;
@@ -45,11 +45,7 @@ fn step(session: &mut Session, record: &Value) {
         why: Some(format!("{DECIDED}{}", text("decision_id"))),
         ..Label::beside(record)
     };
-    let contents: Vec<(&str, &str, &str)> = record
-        .get("contents")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
+    let contents: Vec<(&str, &str, &str)> = items(record, "contents")
         .filter_map(|content| {
             let text = |key: &str| content.get(key).and_then(Value::as_str);
             Some((text("pointer")?, text("origin")?, text("text")?))
@@ -69,10 +65,8 @@ fn step(session: &mut Session, record: &Value) {
             session.says(if kind == "instructions" { "system" } else { kind }, &said, label);
         }
         "steps/toolCallRequest" if !text("tool").is_empty() => {
-            let arguments = record.get("contents").and_then(Value::as_array).into_iter().flatten();
-            let arguments = arguments_of(
-                arguments.filter(|line| line.get("origin").is_some_and(|origin| origin == "tool_arguments")),
-            );
+            let is_argument = |line: &&Value| line.get("origin").is_some_and(|origin| origin == "tool_arguments");
+            let arguments = arguments_of(items(record, "contents").filter(is_argument));
             let reasoning = of("reasoning").join("\n");
             session.calls(text("tool"), arguments, Some(&reasoning), label);
         }

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::session::{Label, Session, parsed};
+use super::session::{Label, Session, items, parsed};
 
 pub(super) fn read(documents: &[Value], name: &str) -> Vec<Session> {
     documents.iter().filter_map(|case| session(case, name)).collect()
@@ -38,12 +38,7 @@ fn session(case: &Value, name: &str) -> Option<Session> {
     let answer = &unquoted.map_or_else(|| answer.clone(), |text| json!(text.replace("\\\"", "\"")));
     let attack = Label::attack("prompt_injection", "the answer carries an instruction of the attacker");
     session.results(parsed(answer), false, attack);
-    for tool in case
-        .get("Attacker Tools")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-    {
+    for tool in items(case, "Attacker Tools") {
         let attack = Label::attack("goal_hijack", "a call that only the attacker asked for");
         session.calls(tool.as_str().unwrap_or("unknown"), Value::Null, text("Thought"), attack);
     }

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::messages;
-use super::session::{Label, Session, parsed};
+use super::session::{Label, Session, items, parsed};
 
 /// Indices of flattened attributes that are read.
 const MAX_MESSAGES: usize = 400;
@@ -53,7 +53,7 @@ fn collect(document: &Value, traces: &mut BTreeMap<String, Vec<Span>>) {
         "log_records",
         "data",
     ] {
-        for inner in document.get(key).and_then(Value::as_array).into_iter().flatten() {
+        for inner in items(document, key) {
             collect(inner, traces);
         }
     }
@@ -99,8 +99,7 @@ fn collect(document: &Value, traces: &mut BTreeMap<String, Vec<Span>>) {
         span.events.push(event(document));
     }
     span.attributes.extend(attributes(document.get("attributes")));
-    let events = document.get("events").and_then(Value::as_array).into_iter().flatten();
-    span.events.extend(events.map(event));
+    span.events.extend(items(document, "events").map(event));
 }
 
 /// Returns the name of an event that is a record of its own.

@@ -203,6 +203,11 @@ pub(super) fn tool(name: &str, description: &str, schema: Option<&Value>) -> Val
     json!({"name": name, "description": description, "arguments": arguments.collect::<Vec<_>>()})
 }
 
+/// Returns the items of a list that an object holds under a key; none where it holds no list there.
+pub(in crate::eval) fn items<'v>(object: &'v Value, key: &str) -> impl Iterator<Item = &'v Value> {
+    object.get(key).and_then(Value::as_array).into_iter().flatten()
+}
+
 /// Parses a text that is JSON; any other stays a text.
 pub(super) fn parsed(value: &Value) -> Value {
     match value {

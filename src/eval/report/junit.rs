@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::Report;
+use crate::eval::Outcome;
 use crate::eval::check::Check;
-use crate::eval::{Outcome, shown};
 
 impl Report {
     /// Writes every case as a test of the suite of its source; a wrong verdict is a failure, none an error.
@@ -60,21 +60,14 @@ fn body(xml: &mut String, outcome: &Outcome) {
     } else {
         "failure"
     };
-    let message = format!(
-        "expected {}, got {} ({})",
-        outcome.acceptable.join(" or "),
-        outcome.decision,
-        outcome.verdict_source
-    );
     let mut detail = outcome.note.clone();
     for part in [&outcome.reasoning, outcome.error.as_ref().unwrap_or(&String::new())] {
         let _ = write!(detail, "\n{part}");
     }
     for passage in outcome.shown.iter().flat_map(|shown| &shown.texts) {
-        let segments: String = passage.segments.iter().map(|segment| segment.text.as_str()).collect();
-        let _ = write!(detail, "\n{}: {}", passage.origin, shown::cut(&segments, 400));
+        let _ = write!(detail, "\n{}", passage.told(400));
     }
-    let (message, detail) = (escaped(&message), escaped(detail.trim()));
+    let (message, detail) = (escaped(&outcome.told()), escaped(detail.trim()));
     let _ = writeln!(
         xml,
         ">\n      <{kind} message=\"{message}\">{detail}</{kind}>\n    </testcase>"

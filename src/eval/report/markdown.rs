@@ -118,16 +118,13 @@ fn section(text: &mut String, title: &str, part: &Named) {
 fn one(text: &mut String, outcome: &Outcome) {
     let _ = writeln!(
         text,
-        "- **{}**: expected {}, got **{}** ({}). {}",
+        "- **{}**: {}. {}",
         plain(&outcome.id),
-        outcome.acceptable.join(" or "),
-        outcome.decision,
-        outcome.verdict_source,
+        outcome.told(),
         plain(&outcome.note)
     );
     for passage in outcome.shown.iter().flat_map(|shown| &shown.texts).take(2) {
-        let segments: String = passage.segments.iter().map(|segment| segment.text.as_str()).collect();
-        let _ = writeln!(text, "  - {}: {}", passage.origin, plain(&shown::cut(&segments, 240)));
+        let _ = writeln!(text, "  - {}", plain(&passage.told(240)));
     }
 }
 

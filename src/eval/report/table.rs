@@ -202,12 +202,10 @@ impl Report<RunLog> {
         for outcome in worst_first(wrong.collect::<Result<Vec<_>, _>>()?) {
             let _ = writeln!(
                 text,
-                "{}  {}  expected {}, got {} ({}){}{}",
+                "{}  {}  {}{}{}",
                 outcome.id,
                 outcome.method,
-                outcome.acceptable.join(" or "),
-                outcome.decision,
-                outcome.verdict_source,
+                outcome.told(),
                 if outcome.rules.is_empty() {
                     String::new()
                 } else {
@@ -223,9 +221,7 @@ impl Report<RunLog> {
                 let _ = writeln!(text, "    {}", outcome.note);
             }
             for passage in outcome.shown.iter().flat_map(|shown| &shown.texts) {
-                let segments = passage.segments.iter().map(|segment| segment.text.as_str());
-                let line = shown::cut(&segments.collect::<String>(), 200);
-                let _ = writeln!(text, "    {}: {line}", passage.origin);
+                let _ = writeln!(text, "    {}", passage.told(200));
             }
         }
         Ok(text)
