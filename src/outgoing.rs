@@ -5,6 +5,8 @@ use std::time::Duration;
 use http::header::CONTENT_TYPE;
 use reqwest::{Client, IntoUrl, RequestBuilder, Response};
 use secrecy::{ExposeSecret, SecretString};
+use tokio::net::TcpStream;
+use url::Url;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -15,6 +17,20 @@ pub fn client() -> reqwest::ClientBuilder {
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .user_agent(concat!("aos-guardian/", env!("CARGO_PKG_VERSION")))
+}
+
+/// Connects to the server of an address and hangs up; returns its host and port.
+///
+/// # Errors
+///
+/// Why no connection can be made.
+pub async fn reach(url: &Url) -> Result<String, String> {
+    let host = url.host_str().unwrap_or_default();
+    let place = format!("{host}:{}", url.port_or_known_default().unwrap_or(0));
+    match TcpStream::connect(&place).await {
+        Ok(_) => Ok(place),
+        Err(error) => Err(format!("{place} cannot be reached: {error}")),
+    }
 }
 
 /// Makes a request that posts JSON, with a key where one is needed.

@@ -35,6 +35,12 @@ const KINDS: &[(&str, Kind)] = &[
     ("uri:", Kind::Uri),
 ];
 
+/// Returns the end of a certificate (DER), in seconds since 1970; `None` where it cannot be read.
+pub fn end_of(der: &[u8]) -> Option<i64> {
+    let (_, certificate) = X509Certificate::from_der(der).ok()?;
+    Some(certificate.validity().not_after.timestamp())
+}
+
 impl Names {
     /// Reads the names in a certificate (DER).
     pub fn of(der: &[u8]) -> Self {

@@ -22,7 +22,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-pub use certificate::{CertificateRule, Names};
+pub use certificate::{CertificateRule, Names, end_of};
 pub use identity::{Denied, Identity, TokenFault};
 pub use keyring::{Key, Keyring, LiveKeyring, presented};
 pub use oidc::Issuer;

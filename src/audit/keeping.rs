@@ -101,7 +101,8 @@ impl DatabaseOutput {
             };
             tracing::warn!(%error, "audit records go to the spool");
         }
-        spool.append(lines.as_bytes())
+        let named = |error: Error| Error::new(error.kind(), format!("the spool: {error}"));
+        spool.append(lines.as_bytes()).map_err(named)
     }
 }
 

@@ -194,7 +194,12 @@ impl Audit {
 
     /// Returns `true` if no step is to be taken because its record could not be written.
     pub fn refuses(&self) -> bool {
-        self.on_failure == OnFailure::Refuse && self.sink.as_ref().is_some_and(|sink| sink.is_failing())
+        self.on_failure == OnFailure::Refuse && self.trouble().is_some()
+    }
+
+    /// Returns why records cannot be written at the moment, if they cannot.
+    pub fn trouble(&self) -> Option<String> {
+        self.sink.as_ref()?.trouble()
     }
 
     /// Opens the ticket of a step.

@@ -80,6 +80,10 @@ pub(super) struct LineSink {
 /// The state that the writer and its sink share.
 struct State {
     failing: AtomicBool,
+    /// The last error.
+    why: Mutex<String>,
+    /// True once the log has told that writing takes too long.
+    stall_logged: AtomicBool,
     closing: AtomicBool,
     reopen: AtomicBool,
     /// Lines that are not written yet, and their bytes.
@@ -94,6 +98,8 @@ impl State {
     fn new() -> Self {
         Self {
             failing: AtomicBool::default(),
+            why: Mutex::default(),
+            stall_logged: AtomicBool::default(),
             closing: AtomicBool::default(),
             reopen: AtomicBool::default(),
             lines: AtomicUsize::default(),
@@ -105,6 +111,18 @@ impl State {
 
     fn now(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX - 1) + 1
+    }
+
+    /// Takes note that records cannot be written. Returns `true` if they could be until now.
+    fn fail(&self, why: String) -> bool {
+        *self.why.lock().unwrap_or_else(PoisonError::into_inner) = why;
+        !self.failing.swap(true, Ordering::Relaxed)
+    }
+
+    /// Takes note that records can be written. Returns `true` if they could not until now.
+    fn recover(&self) -> bool {
+        let failed = self.failing.swap(false, Ordering::Relaxed);
+        self.stall_logged.swap(false, Ordering::Relaxed) || failed
     }
 
     fn is_stalled(&self) -> bool {
@@ -119,7 +137,9 @@ const WAITING_BYTES: usize = 16 << 20;
 /// The time that a writer rests before it tries a line again.
 const REST: Duration = Duration::from_millis(200);
 /// The time that writing one line may take before it counts as a failure.
-const STALLED: Duration = Duration::from_secs(1);
+const STALLED: Duration = Duration::from_secs(2);
+/// What is said of such a line.
+const STALL: &str = "one has been under way for more than 2 s: its disk or database is slow";
 /// The longest time that a caller waits for everything to be written.
 const MAX_FLUSH: Duration = Duration::from_secs(3);
 
@@ -207,7 +227,7 @@ impl LineSink {
         };
         let Err(why) = self.enqueue(line) else { return taken };
         metrics::counter!(names::AUDIT_LOST).increment(1);
-        if !self.state.failing.swap(true, Ordering::Relaxed) {
+        if self.state.fail(why.to_owned()) {
             tracing::error!("an audit record is lost: {why}");
         }
         match self.on_failure {
@@ -240,9 +260,18 @@ impl LineSink {
         }
     }
 
-    /// Returns `true` if records cannot be written: the last one could not, or the one before has been under way for too long.
-    pub(super) fn is_failing(&self) -> bool {
-        self.state.failing.load(Ordering::Relaxed) || self.state.is_stalled()
+    /// Returns why records cannot be written, if they cannot: the last one could not, or one has been under way for too long.
+    pub(super) fn trouble(&self) -> Option<String> {
+        if self.state.failing.load(Ordering::Relaxed) {
+            return Some(self.state.why.lock().unwrap_or_else(PoisonError::into_inner).clone());
+        }
+        if !self.state.is_stalled() {
+            return None;
+        }
+        if !self.state.stall_logged.swap(true, Ordering::Relaxed) {
+            tracing::error!("audit records cannot be written: {STALL}");
+        }
+        Some(STALL.to_owned())
     }
 
     /// Opens the destination again, where it has a name: another file may have been put there.
@@ -290,7 +319,7 @@ impl Writer {
             let written = self.write(&lines);
             self.state.writing.store(0, Ordering::Relaxed);
             let Err(error) = written else {
-                if self.state.failing.swap(false, Ordering::Relaxed) {
+                if self.state.recover() {
                     tracing::warn!("audit records can be written again");
                 }
                 for line in lines {
@@ -306,8 +335,8 @@ impl Writer {
                 return;
             };
             self.torn = true;
-            if !self.state.failing.swap(true, Ordering::Relaxed) {
-                tracing::error!(%error, "an audit record could not be written");
+            if self.state.fail(error.to_string()) {
+                tracing::error!(%error, "audit records cannot be written");
             }
             let closing = self.state.closing.load(Ordering::Relaxed);
             match self.on_failure {

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 use serde_json::Value;
 
 use super::output::say;
-use super::records::{Records, named};
+use super::records::{Records, named, none_configured};
 use super::replay::{Configuration, compare};
 use super::{ConfigArgument, Ended, OrganisationArgument, printable};
 use crate::audit::{AuditFiles, Erasing, KeptRecord, Query, Settings, public_key};
@@ -167,9 +167,10 @@ impl Source {
             }
         };
         let records = settings.map(|settings| Records::of(settings, signer)).transpose()?;
-        let records = records.flatten().context(
-            "no audit records are configured: set `to` in `[audit]` to a file or a database, or name one (--database)",
-        )?;
+        let records = records.flatten().with_context(|| match &config {
+            Some(config) => none_configured(config, "--database"),
+            None => "expected a file or a database of records".to_owned(),
+        })?;
         Ok((records, config))
     }
 }
@@ -177,7 +178,11 @@ impl Source {
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {
     match command {
         Command::Search { search, json } => {
-            for line in search.find()? {
+            let found = search.find()?;
+            if found.is_empty() {
+                eprintln!("no record fits");
+            }
+            for line in found {
                 match json {
                     true => say!("{line}"),
                     false => one_line(&line)?,

@@ -27,6 +27,9 @@ impl Health {
     }
 }
 
+/// The time before the end of a certificate at which it is reported.
+const SOON: jiff::SignedDuration = jiff::SignedDuration::from_hours(14 * 24);
+
 /// One check.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
@@ -73,8 +76,31 @@ impl Check {
 pub(super) fn of_settings(config: &Config) -> Vec<Check> {
     let mut checks = vec![log(&config.log), listen(&config.server), audit(config)];
     checks.extend(metrics(&config.server));
+    checks.extend(config.server.tls.as_ref().map(tls));
     checks.extend(sessions(config));
     checks
+}
+
+/// Checks that certificate and key can be used, and for how long.
+fn tls(settings: &server::TlsSettings) -> Check {
+    let now = jiff::Timestamp::now();
+    match server::check_tls(settings) {
+        Err(error) => Check::failed("tls", error.to_string(), "correct the files that `[tls]` names"),
+        Ok(end) => match end.and_then(|end| jiff::Timestamp::from_second(end).ok()) {
+            Some(end) if end <= now => Check::degraded(
+                "tls",
+                format!("the certificate ended on {end}: clients refuse it"),
+                "put a new one into its place: a running server takes it by itself",
+            ),
+            Some(end) if end.duration_since(now) < SOON => Check::degraded(
+                "tls",
+                format!("the certificate ends on {end}"),
+                "put a new one into its place: a running server takes it by itself",
+            ),
+            Some(end) => Check::fine("tls", format!("the certificate holds until {end}")),
+            None => Check::fine("tls", "certificate and key fit"),
+        },
+    }
 }
 
 /// Checks that sessions can be kept where they are to be. Looking makes no folder.

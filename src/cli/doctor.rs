@@ -21,13 +21,13 @@ use known_steps::known_steps;
 
 /// Check that everything works, from the configuration to the judge's verdicts.
 ///
-/// Reads the configuration with policies and prompts, tries address, audit file, Redis and PostgreSQL, asks each endpoint, and then puts
+/// Reads the configuration with policies and prompts, tries address, certificate, audit file, Redis, PostgreSQL, the destination of events and the collector, asks each endpoint, and then puts
 /// known steps to the guardian: ten have to pass, and ten have to be stopped, three of them where no model is asked. Asks issuers of tokens
 /// for their keys. Exits with 0 when all is in order, 3 when
 /// something works less well than it should, 1 when something does not work.
 #[derive(Debug, Args)]
 pub(super) struct Arguments {
-    /// Ask no endpoint: check everything else.
+    /// Ask nothing over the network: check everything else.
     #[arg(long)]
     offline: bool,
     #[command(flatten)]
@@ -54,10 +54,8 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         table.print(&check);
     }
     table.print(&address(&config));
-    if !arguments.offline {
-        for check in engines(&config).await {
-            table.print(&check);
-        }
+    for check in engines(&config, arguments.offline).await {
+        table.print(&check);
     }
     // A wrong filter is in the table already.
     let _ = start_logging(&config, Quiet::Yes);

@@ -18,7 +18,8 @@ use crate::server::{Settings, parse_listen};
 pub(super) struct Arguments {
     #[command(flatten)]
     config: ConfigArgument,
-    /// The server [default: this machine, at the configured port].
+    /// The server [default: this machine, at the configured port]. The variable SSL_CERT_FILE names the authority of a certificate that
+    /// this machine does not know.
     #[arg(long, value_name = "URL")]
     url: Option<Url>,
     /// How long to wait for the answer, in milliseconds.
@@ -48,7 +49,10 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     if let (Err(_), Some(with_tls)) = (&asked, urls.get(1)) {
         asked = client.get(with_tls.join("readyz")?).send().await.or(asked);
     }
-    let answer = asked?;
+    let answer = asked.with_context(|| match urls.len() {
+        1 => "the server does not answer",
+        _ => "no server answers there: name its address with `--url`, or mend the configuration",
+    })?;
     let status = answer.status();
     let said = answer.text().await.unwrap_or_default();
     let mut lines = said.lines().take(MAX_LINES).map(super::printable);

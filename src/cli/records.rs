@@ -94,6 +94,19 @@ impl Records {
     }
 }
 
+/// Says why a command finds no place of records in the configuration; `option` would name one.
+pub(super) fn none_configured(config: &Config, option: &str) -> String {
+    match config.missing_keys.iter().find(|missing| missing.at == "audit.to") {
+        Some(missing) => format!(
+            "`to` in `[audit]` names the environment variable `{}`, which is not set here: set it, or name the records ({option})",
+            missing.variable
+        ),
+        None => format!(
+            "no audit records are configured: set `to` in `[audit]` to a file or a database, or name one ({option})"
+        ),
+    }
+}
+
 /// Returns the records that a user names: a file, an SQLite database or PostgreSQL.
 pub(super) fn named(name: &str, config: Option<&Config>) -> audit::Settings {
     if name.starts_with("postgres://") || name.starts_with("postgresql://") {
@@ -124,8 +137,8 @@ impl RecordsArgument {
             let config = self.config.load_without_keys().ok();
             return Ok(Records::of(named(name, config.as_ref()), None)?.into_iter().collect());
         }
-        let configured = self.config.load_without_keys()?.audit;
-        let configured = configured.map(|settings| Records::of(settings, None));
+        let loaded = self.config.load_without_keys()?;
+        let configured = loaded.audit.clone().map(|settings| Records::of(settings, None));
         let mut records: Vec<Records> = configured.transpose()?.flatten().into_iter().collect();
         if self.config.config.is_none() {
             let of_hooks = alone::audit_file().context("the audit file of hooks")?;
@@ -137,10 +150,7 @@ impl RecordsArgument {
                     .map(|file| Records::Lines(AuditFiles(vec![file]))),
             );
         }
-        anyhow::ensure!(
-            !records.is_empty(),
-            "no audit records are configured: set `to` in `[audit]` to a file or a database, or name one (--audit)"
-        );
+        anyhow::ensure!(!records.is_empty(), "{}", none_configured(&loaded, "--audit"));
         Ok(records)
     }
 

@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::ocsf::Event;
 use super::{MAX_BATCH, Settings};
-use crate::files;
+use crate::{files, outgoing};
 
 /// The time for which the stream knows an id: a repetition within it is stored once.
 const REPETITIONS: Duration = Duration::from_secs(600);
@@ -98,6 +98,40 @@ impl Destination {
     }
 }
 
+/// Tries whether events could be sent, and sends none. The stream is made where it is missing: a server would do the same.
+///
+/// # Errors
+///
+/// Why they could not.
+pub async fn probe(settings: &Settings) -> Result<String, String> {
+    match settings {
+        Settings::Nats { url, stream, subject } => {
+            connected(url, stream, subject).await?;
+            Ok(format!("NATS answers, the stream `{stream}` takes `{subject}.>`"))
+        }
+        Settings::Webhook { url, .. } => {
+            let url = url
+                .expose_secret()
+                .parse()
+                .map_err(|_| "the webhook has no address".to_owned())?;
+            let place = outgoing::reach(&url)
+                .await
+                .map_err(|why| format!("the webhook's server at {why}"))?;
+            Ok(format!(
+                "the webhook's server at {place} can be reached; nothing was posted"
+            ))
+        }
+        Settings::File(path) => {
+            let was_there = path.exists();
+            append(path, "").map_err(|error| format!("{}: {error}", path.display()))?;
+            if !was_there {
+                std::fs::remove_file(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            }
+            Ok(format!("{} can be written", path.display()))
+        }
+    }
+}
+
 fn append(path: &Path, lines: &str) -> std::io::Result<()> {
     let mut file = files::private().create(true).append(true).open(path)?;
     file.write_all(lines.as_bytes())?;
@@ -116,8 +150,12 @@ async fn connected(url: &SecretString, stream: &str, subject: &str) -> Result<je
         duplicate_window: REPETITIONS,
         ..stream::Config::default()
     });
-    made.await
-        .map_err(|error| format!("the stream cannot be used: {error}"))?;
+    made.await.map_err(|error| {
+        format!(
+            "the stream `{stream}` with the subjects `{subject}.>` cannot be used: {error}; another installation on this server needs a \
+             `stream` and a `subject` of its own in `[events]`"
+        )
+    })?;
     Ok(context)
 }
 

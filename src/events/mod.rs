@@ -15,6 +15,7 @@ use std::time::Duration;
 use secrecy::SecretString;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
+pub use destination::probe;
 use destination::{Destination, Unsent};
 use ocsf::Event;
 

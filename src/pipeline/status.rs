@@ -78,6 +78,11 @@ impl Guardian {
         self.audit.refuses()
     }
 
+    /// Returns why audit records cannot be written at the moment, if they cannot.
+    pub fn audit_trouble(&self) -> Option<String> {
+        self.audit.trouble()
+    }
+
     /// Waits until all audit records have reached their destination.
     pub fn flush_audit(&self) {
         self.audit.flush();

@@ -16,7 +16,7 @@ pub(super) async fn alive() -> &'static str {
 }
 
 /// `GET /readyz`: steps can be decided. Not ready once the server was told to stop, while as many are under way as may be, or while no step is
-/// taken because audit records cannot be written.
+/// taken because audit records cannot be written. Where steps are taken all the same, a line says that records are lost, and why.
 ///
 /// Endpoints that are left alone are named, one a line; the posture decides meanwhile, so that is no reason not to be ready. So are postures that let
 /// steps happen about which no judge could decide.
@@ -27,10 +27,12 @@ pub(super) async fn ready(State(shared): State<Arc<Shared>>) -> Response {
     if shared.in_flight.is_spent() || shared.memory.is_spent() || shared.guardian.pool().is_full() {
         return (StatusCode::SERVICE_UNAVAILABLE, "overloaded\n").into_response();
     }
+    let trouble = shared.guardian.audit_trouble();
+    let unwritten = trouble.map_or_else(String::new, |why| format!("audit records cannot be written: {why}\n"));
     if shared.guardian.is_unrecorded() {
-        return (StatusCode::SERVICE_UNAVAILABLE, "audit records cannot be written\n").into_response();
+        return (StatusCode::SERVICE_UNAVAILABLE, unwritten).into_response();
     }
-    let state = shared_state(&shared);
+    let state = unwritten + &shared_state(&shared);
     if !shared.guardian.has_judge() {
         let lines = [
             state,

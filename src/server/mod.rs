@@ -47,7 +47,7 @@ pub use authentication::Authentication;
 pub use connections::Connections;
 pub use metrics::{MetricsAccess, MetricsSettings};
 pub use refusal::Refusal;
-pub use tls::TlsSettings;
+pub use tls::{TlsSettings, check_tls};
 
 use tls::Tls;
 

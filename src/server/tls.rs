@@ -12,6 +12,7 @@ use rustls::server::WebPkiClientVerifier;
 use tokio_rustls::TlsAcceptor;
 
 use super::ServerError;
+use crate::access::end_of;
 
 /// The certificate of a server, and the authorities of its clients' certificates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +42,17 @@ impl Tls {
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(self.0.load_full())
     }
+}
+
+/// Checks that certificate, key and authorities can be used, and returns the end of the certificate, in seconds since 1970, where it says one.
+///
+/// # Errors
+///
+/// Names the file that cannot be used, and why.
+pub fn check_tls(settings: &TlsSettings) -> Result<Option<i64>, ServerError> {
+    read(settings)?;
+    let chain = certificates("certificate", &settings.certificate)?;
+    Ok(chain.first().and_then(|certificate| end_of(certificate)))
 }
 
 /// Reads the files.

@@ -213,7 +213,28 @@ pub fn metrics_handle() -> Option<&'static PrometheusHandle> {
                 }
             }
             names::describe();
+            begin_losses();
             Some(handle)
         })
         .as_ref()
+}
+
+/// Shows counters of losses before there is one: an alert on their increase would miss the first.
+fn begin_losses() {
+    for lost in [
+        names::AUDIT_LOST,
+        names::LOG_LOST,
+        names::LEARNING_LOST,
+        names::SESSIONS_UNKEPT,
+        names::SHARED_UNMERGED,
+    ] {
+        metrics::counter!(lost).increment(0);
+    }
+    for outcome in ["failed", "refused", "lost"] {
+        metrics::counter!(names::EVENTS, "outcome" => outcome).increment(0);
+    }
+    for reason in ["full", "peer_full"] {
+        metrics::counter!(names::CONNECTIONS_CLOSED, "reason" => reason).increment(0);
+    }
+    metrics::counter!(names::REFUSALS, "reason" => "unrecorded").increment(0);
 }

@@ -86,9 +86,9 @@ fn what_must_not_be_lost_waits_until_there_is_room_and_is_whole_then() {
     output.full.store(true, Ordering::SeqCst);
     let _ = sink.write(record(1));
     let _ = sink.write(record(2));
-    until(|| sink.is_failing());
+    until(|| sink.trouble().is_some());
     output.full.store(false, Ordering::SeqCst);
-    until(|| !sink.is_failing());
+    until(|| sink.trouble().is_none());
     drop(sink);
     assert_eq!(whole_lines(&output.text()), 2, "{}", output.text());
 }
@@ -100,11 +100,12 @@ fn what_may_be_lost_holds_up_nobody() {
     output.full.store(true, Ordering::SeqCst);
     let _ = sink.write(record(1));
     sink.flush();
-    assert!(sink.is_failing());
+    let why = sink.trouble().unwrap();
+    assert!(why.contains("space"), "{why}");
     output.full.store(false, Ordering::SeqCst);
     let _ = sink.write(record(2));
     sink.flush();
-    assert!(!sink.is_failing());
+    assert!(sink.trouble().is_none());
     assert_eq!(whole_lines(&output.text()), 1, "{}", output.text());
 }
 
@@ -114,7 +115,7 @@ fn a_sink_that_cannot_write_can_be_dropped() {
     let sink = LineSink::new(Box::new(output.clone()), OnFailure::Refuse);
     output.full.store(true, Ordering::SeqCst);
     let _ = sink.write(record(1));
-    until(|| sink.is_failing());
+    until(|| sink.trouble().is_some());
     drop(sink);
     assert_eq!(whole_lines(&output.text()), 0);
 }
@@ -141,11 +142,11 @@ async fn no_verdict_leaves_before_its_record_is_written() {
     let taken = sink.write(record(1));
     assert_eq!(taken.wait().await, Recorded::No);
     // The writer may have begun a little after the wait.
-    until(|| sink.is_failing());
+    until(|| sink.trouble().is_some_and(|why| why == STALL));
     let taken = sink.write(record(2));
     drop(go);
     assert_eq!(taken.wait().await, Recorded::Yes);
-    until(|| !sink.is_failing());
+    until(|| sink.trouble().is_none());
 }
 
 #[test]
@@ -157,7 +158,7 @@ fn a_stalled_output_holds_up_nobody_and_its_end_is_bounded() {
         let _ = sink.write(record(n));
     }
     assert!(sink.state.lines.load(Ordering::Relaxed) <= WAITING + 1);
-    until(|| sink.is_failing());
+    until(|| sink.trouble().is_some());
     sink.flush();
     drop(sink);
     assert!(begun.elapsed() < Duration::from_secs(20));

@@ -1,20 +1,41 @@
-//! Checks of the engines that nodes share: Redis, and the database of audit records.
+//! Checks of the servers beside the guardian: Redis, the database of audit records, the destination of events, the collector.
 
 use std::time::{Duration, Instant};
 
 use super::Check;
 use crate::audit::{AuditDatabase, Settings};
 use crate::config::Config;
+use crate::events;
 use crate::shared::{Link, LinkState};
+use crate::telemetry::otlp;
 
 /// The longest time that an engine may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Checks each engine that is configured.
-pub(super) async fn engines(config: &Config) -> Vec<Check> {
+/// Checks each server that is configured.
+pub(super) async fn engines(config: &Config, offline: bool) -> Vec<Check> {
     let mut checks = Vec::new();
+    if offline {
+        let is_postgres = matches!(config.audit, Some(Settings::Postgres(_)));
+        let configured = [
+            ("shared state", config.shared.is_some()),
+            ("audit database", is_postgres),
+            ("events", config.events.is_some()),
+            ("telemetry", config.otlp.is_some()),
+        ];
+        let configured = configured.into_iter().filter(|(_, is_configured)| *is_configured);
+        return configured
+            .map(|(what, _)| Check::fine(what, "not asked (--offline)"))
+            .collect();
+    }
     if let Some(settings) = &config.shared {
         checks.push(redis(settings.clone()).await);
+    }
+    if let Some(settings) = &config.events {
+        checks.push(events(settings).await);
+    }
+    if let Some(settings) = &config.otlp {
+        checks.push(collector(settings).await);
     }
     if let Some(settings @ Settings::Postgres(address)) = &config.audit {
         let (settings, place) = (settings.clone(), address.shown());
@@ -41,6 +62,30 @@ async fn redis(settings: crate::shared::Settings) -> Check {
         LinkState::Answers => String::new(),
     };
     Check::failed("shared state", format!("Redis does not answer: {why}"), next)
+}
+
+async fn events(settings: &events::Settings) -> Check {
+    let probed = tokio::time::timeout(PATIENCE, events::probe(settings)).await;
+    match probed.unwrap_or_else(|_| Err("no answer in time".to_owned())) {
+        Ok(found) => Check::fine("events", found),
+        Err(why) => Check::failed(
+            "events",
+            why,
+            "check `[events]`; until then events wait, and those that find no room are lost",
+        ),
+    }
+}
+
+async fn collector(settings: &otlp::Settings) -> Check {
+    let probed = tokio::time::timeout(PATIENCE, otlp::probe(settings)).await;
+    match probed.unwrap_or_else(|_| Err("no answer in time".to_owned())) {
+        Ok(found) => Check::fine("telemetry", found),
+        Err(why) => Check::degraded(
+            "telemetry",
+            why,
+            "check `endpoint` in `[otlp]`, or the variable that names it; until then telemetry is lost",
+        ),
+    }
 }
 
 /// Makes the tables where they are not there yet: a server would do the same.

@@ -150,6 +150,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         "organisation `{id}`{}: policy {wanted}",
         layer.map(|layer| format!(", {}", layer.shown())).unwrap_or_default()
     );
+    if config.shared.is_some() {
+        say!("note: other nodes read files of their own: give them this one too ({name})");
+    }
     Ok(Ended::Done)
 }
 

@@ -19,6 +19,7 @@ use opentelemetry_sdk::logs::SdkLoggerProvider;
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::trace::{Sampler, SdkTracerProvider};
 
+use crate::outgoing;
 use client::Client;
 pub(super) use meter::MeterRecorder;
 
@@ -130,6 +131,24 @@ impl Exports {
         }
         unsent
     }
+}
+
+/// Tries whether the collector can be reached, and sends nothing.
+///
+/// # Errors
+///
+/// Why it cannot.
+pub async fn probe(settings: &Settings) -> Result<String, String> {
+    let by_variable = std::env::var("OTEL_EXPORTER_OTLP_ENDPOINT").ok();
+    let endpoint = by_variable
+        .filter(|text| !text.is_empty())
+        .or_else(|| settings.endpoint.clone());
+    let url = endpoint.and_then(|text| text.parse().ok());
+    let url = url.ok_or("expected an endpoint such as `http://127.0.0.1:4318`")?;
+    let place = outgoing::reach(&url)
+        .await
+        .map_err(|why| format!("the collector at {why}"))?;
+    Ok(format!("the collector at {place} can be reached; nothing was sent"))
 }
 
 /// Returns `true` if this kind is exported.
