@@ -442,6 +442,8 @@ impl KindText for RedisError {
         match self.code() {
             Some(code) => format!("the server refuses: {code}"),
             None if self.is_timeout() => "no answer in time".to_owned(),
+            None if self.is_connection_refusal() => "the connection was refused".to_owned(),
+            None if self.is_io_error() => "no connection: nothing answers there, or one side speaks TLS that the other does not, or does not trust".to_owned(),
             None => self.category().to_owned(),
         }
     }
