@@ -14,7 +14,7 @@ use wiremock::ResponseTemplate;
 use crate::support::{ScriptedJudge, TestGuardian, tool_call, tool_result, user_message};
 
 /// The server, where there is one; a line says so where there is none.
-pub async fn redis() -> Option<SocketAddr> {
+pub(crate) async fn redis() -> Option<SocketAddr> {
     let address = SocketAddr::from(([127, 0, 0, 1], 6379));
     if TcpStream::connect(address).await.is_err() {
         eprintln!("no Redis on its standard port: the tests of shared state are left out");
@@ -24,7 +24,7 @@ pub async fn redis() -> Option<SocketAddr> {
 }
 
 /// A section that only the nodes of one test have in common.
-pub fn section(address: SocketAddr) -> String {
+pub(crate) fn section(address: SocketAddr) -> String {
     let prefix = format!("guardian-test-{}", uuid::Uuid::new_v4().simple());
     format!("[shared]\nredis = \"redis://{address}\"\nprefix = \"{prefix}\"\ntimeout_ms = 200\n")
 }
