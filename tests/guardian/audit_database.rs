@@ -91,7 +91,7 @@ fn records_in_a_database_are_searched_shown_exported_verified_replayed_and_erase
             "{found}"
         );
         let (_, found) = audit(&["search", "--decision", "deny", "--since", "2026-01-01T00:00:00Z"]);
-        assert_eq!(found, "");
+        assert_eq!(found.trim(), "no record fits");
         let (_, found) = audit(&["search", "--session", "session-1"]);
         assert!(
             found.contains("  session-1  ") && found.contains("  steps/message  "),
