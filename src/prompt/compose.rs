@@ -6,9 +6,9 @@ use std::ops::Range;
 use super::context::{AgentContext, MaskContext, PartContext, SessionContext, StepContext, SuspicionContext};
 use super::evidence::{self, Admitted, Evidence};
 use super::fence::Fence;
-use super::layout::{self, Items, Layout, Manner};
+use super::layout::{self, Items, Layout, RenderOptions};
 use super::rank::Cues;
-use super::surroundings::{self, Called, Shelf, Shelves};
+use super::surroundings::{self, Called, Placement, Placements};
 use super::{Cut, PromptInput, history, tokens};
 use crate::model::{Content, ContentId, Leeway, Place};
 use crate::policy::MaskStyle;
@@ -37,17 +37,17 @@ pub(super) fn compose(input: &PromptInput<'_>, fence: &Fence<'_>, room: usize) -
     let step = input.step;
     let admitted = evidence::admitted(input);
     let (frame, room) = Frame::of(input, &admitted, fence, room.max(MIN_ROOM));
-    let shelves = Places::of(input, &admitted, &frame, fence, room);
-    let (shown, cut) = shelves.together(&frame);
+    let layouts = Layouts::of(input, &admitted, &frame, fence, room);
+    let (shown, cut) = layouts.together(&frame);
     let (cuts, more_cuts) = layout::listed(&cut);
-    let Places {
+    let Layouts {
         body,
         agent,
         tool,
         remote,
         around,
         parts,
-    } = shelves;
+    } = layouts;
     let context = StepContext {
         method: step.method.as_str(),
         kind: step.kind.as_str(),
@@ -134,7 +134,7 @@ impl Frame {
 }
 
 /// The laid out contents, by the place where they are shown.
-struct Places {
+struct Layouts {
     body: Layout,
     agent: Layout,
     tool: Layout,
@@ -144,7 +144,7 @@ struct Places {
     parts: usize,
 }
 
-impl Places {
+impl Layouts {
     fn of(
         input: &PromptInput<'_>,
         admitted: &[Admitted<'_>],
@@ -152,8 +152,8 @@ impl Places {
         fence: &Fence<'_>,
         mut room: usize,
     ) -> Self {
-        let shelved = Shelved::of(input, admitted, frame, fence);
-        let whole = Manner {
+        let placed = Placed::of(input, admitted, frame, fence);
+        let whole = RenderOptions {
             fence,
             ranks: input.ranks.unwrap_or(&Cues),
             part: None,
@@ -163,20 +163,20 @@ impl Places {
             room -= given;
             layout::lay_out(items, whole, given)
         };
-        let around = lay_out(&shelved.around, AROUND_ROOM, 5);
-        let tool = lay_out(&shelved.tool, usize::MAX, 5);
-        let remote = lay_out(&shelved.remote, usize::MAX, 10);
+        let around = lay_out(&placed.around, AROUND_ROOM, 5);
+        let tool = lay_out(&placed.tool, usize::MAX, 5);
+        let remote = lay_out(&placed.remote, usize::MAX, 10);
         // The step comes first, but never takes so much that the agent's instructions disappear.
-        let body_needs = shelved.body.needs();
-        let agent_room = shelved.agent.needs().min(room - body_needs.min(room / 10 * 7));
-        let agent = layout::lay_out(&shelved.agent, whole, agent_room);
+        let body_needs = placed.body.needs();
+        let agent_room = placed.agent.needs().min(room - body_needs.min(room / 10 * 7));
+        let agent = layout::lay_out(&placed.agent, whole, agent_room);
         let body_room = room - agent_room;
-        let manner = Manner {
+        let options = RenderOptions {
             part: input.part,
             ..whole
         };
         Self {
-            body: layout::lay_out(&shelved.body, manner, body_room),
+            body: layout::lay_out(&placed.body, options, body_room),
             agent,
             tool,
             remote,
@@ -202,7 +202,7 @@ impl Places {
 
 /// Contents by the place where they are shown.
 #[derive(Default)]
-struct Shelved<'a> {
+struct Placed<'a> {
     body: Items<'a>,
     agent: Items<'a>,
     tool: Items<'a>,
@@ -210,33 +210,33 @@ struct Shelved<'a> {
     around: Items<'a>,
 }
 
-impl<'a> Shelved<'a> {
+impl<'a> Placed<'a> {
     fn of(input: &PromptInput<'a>, admitted: &[Admitted<'_>], frame: &Frame, fence: &Fence<'_>) -> Self {
         let mut focus = focus(input, admitted);
         let in_call = frame.call.as_ref().map_or(&[][..], |call| &call.shown);
-        let shelves = Shelves::of(input.step, input.reasoning, in_call);
-        let mut shelved = Self::default();
+        let placements = Placements::of(input.step, input.reasoning, in_call);
+        let mut placed = Self::default();
         for content in &input.step.contents {
             let focus = focus.remove(&content.id).unwrap_or_default();
-            if let Some(items) = shelved.items_of(content, shelves.shelf(content), &focus) {
+            if let Some(items) = placed.items_of(content, placements.placement(content), &focus) {
                 items.push(content, focus, fence);
             }
         }
-        shelved
+        placed
     }
 
-    fn items_of(&mut self, content: &Content, shelf: Shelf, focus: &[Range<usize>]) -> Option<&mut Items<'a>> {
-        match shelf {
-            Shelf::Step => Some(&mut self.body),
-            Shelf::Agent => Some(&mut self.agent),
-            Shelf::Tool => Some(&mut self.tool),
-            Shelf::Remote => Some(&mut self.remote),
-            Shelf::Around if focus.is_empty() => None,
-            Shelf::Around => match content.place {
+    fn items_of(&mut self, content: &Content, placement: Placement, focus: &[Range<usize>]) -> Option<&mut Items<'a>> {
+        match placement {
+            Placement::Step => Some(&mut self.body),
+            Placement::Agent => Some(&mut self.agent),
+            Placement::Tool => Some(&mut self.tool),
+            Placement::Remote => Some(&mut self.remote),
+            Placement::Around if focus.is_empty() => None,
+            Placement::Around => match content.place {
                 Place::Body => Some(&mut self.body),
                 Place::Surroundings => (self.around.len() < MAX_AROUND).then_some(&mut self.around),
             },
-            Shelf::Nowhere => None,
+            Placement::Nowhere => None,
         }
     }
 }

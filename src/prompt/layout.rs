@@ -81,7 +81,7 @@ impl<'a> Items<'a> {
     }
 
     /// How much each should be shown, where these units do not all fit into so much room.
-    fn weights(&self, needs: &[Need], manner: Manner<'_>, room: usize) -> Weights {
+    fn weights(&self, needs: &[Need], options: RenderOptions<'_>, room: usize) -> Weights {
         if needs.iter().map(|need| need.whole).sum::<usize>() <= room {
             return Weights::default();
         }
@@ -89,7 +89,7 @@ impl<'a> Items<'a> {
         let contents = items.map(|item| item.content).filter(|content| !is_unreadable(content));
         let weights = rank::weights(
             contents.clone().map(|content| (content.origin, content.text.as_str())),
-            manner.ranks,
+            options.ranks,
         );
         contents.map(|content| content.id).zip(weights).collect()
     }
@@ -98,9 +98,9 @@ impl<'a> Items<'a> {
 /// How much contents should be shown, where not all of them fit; more is more.
 type Weights = HashMap<ContentId, f32>;
 
-/// The manner in which contents are laid out: their fence, and the ranking of windows of those that do not fit.
+/// The options with which contents are laid out: their fence, and the ranking of windows of those that do not fit.
 #[derive(Clone, Copy)]
-pub(super) struct Manner<'m> {
+pub(super) struct RenderOptions<'m> {
     pub(super) fence: &'m Fence<'m>,
     pub(super) ranks: &'m dyn RankWindows,
     /// The part of long texts that is shown, if they are shown in parts.
@@ -108,9 +108,9 @@ pub(super) struct Manner<'m> {
 }
 
 /// Lays contents out within so many tokens.
-pub(super) fn lay_out(items: &Items<'_>, manner: Manner<'_>, room: usize) -> Layout {
-    let mut needs: Vec<Need> = items.units.iter().map(|unit| unit.need(manner.part)).collect();
-    let weights = items.weights(&needs, manner, room);
+pub(super) fn lay_out(items: &Items<'_>, options: RenderOptions<'_>, room: usize) -> Layout {
+    let mut needs: Vec<Need> = items.units.iter().map(|unit| unit.need(options.part)).collect();
+    let weights = items.weights(&needs, options, room);
     for (unit, need) in items.units.iter().zip(&mut needs) {
         need.weight = unit.items().map(|item| item.weight(&weights)).fold(0.0, f32::max);
     }
@@ -122,8 +122,8 @@ pub(super) fn lay_out(items: &Items<'_>, manner: Manner<'_>, room: usize) -> Lay
             (Some(share), unit) => {
                 layout.elements.extend(gap.close());
                 match unit {
-                    Unit::Text(item) => item.lay_out(share, manner, &mut layout),
-                    Unit::Values(run) => lay_out_run(run, share, manner, &weights, &mut layout),
+                    Unit::Text(item) => item.lay_out(share, options, &mut layout),
+                    Unit::Values(run) => lay_out_run(run, share, options, &weights, &mut layout),
                 }
             }
         }
@@ -263,16 +263,16 @@ impl<'a> Item<'a> {
         ROW + self.names + self.text
     }
 
-    fn lay_out(&self, share: usize, manner: Manner<'_>, layout: &mut Layout) {
+    fn lay_out(&self, share: usize, options: RenderOptions<'_>, layout: &mut Layout) {
         let text = &self.content.text;
-        let range = self.range(manner.part);
+        let range = self.range(options.part);
         let room = share.saturating_sub(ELEMENT + self.names);
         let parts: Vec<Range<usize>> = if is_unreadable(self.content) {
             std::iter::once(0..text.floor_char_boundary(FILE_HEAD)).collect()
         } else {
             let ranked = Ranked {
                 origin: self.content.origin,
-                ranks: manner.ranks,
+                ranks: options.ranks,
             };
             if range.len() < text.len() {
                 window::head_of(&self.seen, range.clone(), room)
@@ -291,7 +291,7 @@ impl<'a> Item<'a> {
         layout.shown.push(self.content.id);
         layout
             .elements
-            .push(manner.fence.content(self.content, &self.seen, &parts));
+            .push(options.fence.content(self.content, &self.seen, &parts));
     }
 }
 
@@ -303,9 +303,9 @@ fn range_of_run(run: &[Item<'_>], part: Option<Part>) -> Range<usize> {
     }
 }
 
-fn lay_out_run(run: &[Item<'_>], share: usize, manner: Manner<'_>, weights: &Weights, layout: &mut Layout) {
-    let fence = manner.fence;
-    let range = range_of_run(run, manner.part);
+fn lay_out_run(run: &[Item<'_>], share: usize, options: RenderOptions<'_>, weights: &Weights, layout: &mut Layout) {
+    let fence = options.fence;
+    let range = range_of_run(run, options.part);
     let mut rows: Vec<Row<'_>> = Vec::new();
     let elsewhere = run.len() - range.len();
     if elsewhere > 0 {

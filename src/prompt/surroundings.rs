@@ -25,7 +25,7 @@ const MAX_PLAIN_KEY: usize = 32;
 
 /// The place where a content is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shelf {
+pub(super) enum Placement {
     /// With the step.
     Step,
     /// With the agent's description of itself.
@@ -49,7 +49,7 @@ pub(super) struct Called {
 }
 
 /// Decides where contents are shown.
-pub(super) struct Shelves<'a> {
+pub(super) struct Placements<'a> {
     reasoning: Reasoning,
     /// Contents that the call shows.
     in_call: &'a [ContentId],
@@ -63,8 +63,8 @@ pub(super) struct Shelves<'a> {
     described: HashSet<&'a str>,
 }
 
-impl<'a> Shelves<'a> {
-    /// Prepares the shelves for the contents of this step, of which the call shows some already.
+impl<'a> Placements<'a> {
+    /// Prepares the placements of the contents of this step, of which the call shows some already.
     pub(super) fn of(step: &'a Step, reasoning: Reasoning, in_call: &'a [ContentId]) -> Self {
         let call = step.tool_call.as_ref();
         let described = step.contents_of(Origin::ToolDescription);
@@ -86,33 +86,33 @@ impl<'a> Shelves<'a> {
         }
     }
 
-    /// Returns the shelf of this content.
-    pub(super) fn shelf(&self, content: &Content) -> Shelf {
+    /// Returns the placement of this content.
+    pub(super) fn placement(&self, content: &Content) -> Placement {
         if !self.reasoning.shows(content.origin) {
-            return Shelf::Nowhere;
+            return Placement::Nowhere;
         }
         if self.called == Some(content.pointer.as_str()) {
             // The call shows its tool; only a name that is too long for it has to stand by itself.
             let whole = content.text.chars().nth(fence::MAX_ATTRIBUTE).is_none();
-            return if whole { Shelf::Nowhere } else { Shelf::Step };
+            return if whole { Placement::Nowhere } else { Placement::Step };
         }
         if self.in_call.contains(&content.id) {
-            return Shelf::Nowhere;
+            return Placement::Nowhere;
         }
         match content.place {
-            Place::Body if is_plain_key(content) || says_nothing(content) => Shelf::Around,
-            Place::Body => Shelf::Step,
+            Place::Body if is_plain_key(content) || says_nothing(content) => Placement::Around,
+            Place::Body => Placement::Step,
             Place::Surroundings if self.is_of_tool(content) => {
                 // An empty description, and the name that the call shows already, say nothing.
                 let (parent, last) = split(content.pointer.as_str());
                 let undescribed = last == "name" && !self.described.contains(parent);
                 let silent = content.text.trim().is_empty() || undescribed || self.tool == Some(content.text.as_str());
-                if silent { Shelf::Nowhere } else { Shelf::Tool }
+                if silent { Placement::Nowhere } else { Placement::Tool }
             }
-            Place::Surroundings if !describes_agent(content) => Shelf::Around,
-            Place::Surroundings if content.origin == Origin::Instructions => Shelf::Agent,
-            Place::Surroundings if content.origin == Origin::RemoteAgent => Shelf::Remote,
-            Place::Surroundings => Shelf::Around,
+            Place::Surroundings if !describes_agent(content) => Placement::Around,
+            Place::Surroundings if content.origin == Origin::Instructions => Placement::Agent,
+            Place::Surroundings if content.origin == Origin::RemoteAgent => Placement::Remote,
+            Place::Surroundings => Placement::Around,
         }
     }
 
