@@ -22,16 +22,16 @@
 
 pub mod answer;
 mod assessment;
+mod authorization_basis;
 mod edits;
 mod failure;
-mod grounds;
 pub mod local;
 mod model;
 mod parts;
 mod recorder;
+mod sanitize;
 mod saved;
 mod schema;
-mod speech;
 mod spend_budget;
 mod stricter;
 mod weigh;
@@ -47,7 +47,7 @@ use crate::policy::{FirstStageRules, Policy};
 use crate::prompt::{Prompts, RankWindows, Reasoning};
 use crate::telemetry::names::JUDGE_STAGES;
 
-use model::{AskedModel, Manner};
+use model::{AskedModel, CallOptions};
 
 pub use assessment::Assessment;
 pub use failure::JudgeFailure;
@@ -288,7 +288,7 @@ impl Judge {
     /// Asks one model about a case, with the agent's reasoning, without it, or both.
     async fn read(&self, model: &AskedModel, case: Case<'_>) -> Result<Judged, JudgeFailure> {
         let with = |reasoning| {
-            let manner = Manner {
+            let options = CallOptions {
                 recorder: self
                     .recorder
                     .as_ref()
@@ -296,7 +296,7 @@ impl Judge {
                 reasoning,
                 part: None,
             };
-            Box::pin(parts::ask(model, case, manner))
+            Box::pin(parts::ask(model, case, options))
         };
         match self.shared.reasoning {
             AgentReasoning::Shown => with(Reasoning::Shown).await,

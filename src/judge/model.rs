@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::answer::AnswerError;
 use super::schema::OwnedSchema;
-use super::weigh::{Scales, Sight};
+use super::weigh::{AnswerChecks, PromptCoverage};
 use super::{Case, Charge, JudgeFailure, Judged, Question, Recorder, UnusableAnswers, answer};
 use crate::llm::{self, Chain, Counted, GivenUp, Price, Reply, Request, SettingsError, Usage, estimate_tokens};
 use crate::model::Stage;
@@ -17,9 +17,9 @@ use crate::work::{Size, in_place};
 /// The tokens of a call besides the two texts: the schema, and the wrapping of messages by an endpoint.
 const EXTRA_TOKENS: u64 = 700;
 
-/// The manner in which a model is asked.
+/// The options of a call.
 #[derive(Clone, Copy)]
-pub(super) struct Manner<'a> {
+pub(super) struct CallOptions<'a> {
     /// The recorder, and the name under which it stands before the judge.
     pub(super) recorder: Option<(&'a dyn Recorder, &'a str)>,
     pub(super) reasoning: Reasoning,
@@ -121,13 +121,13 @@ impl AskedModel {
     }
 
     /// Gets one answer: of one call, or of a second one if the first answer cannot be used.
-    pub(super) async fn ask(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, JudgeFailure> {
+    pub(super) async fn ask(&self, case: Case<'_>, options: CallOptions<'_>) -> Result<Judged, JudgeFailure> {
         let begun = Instant::now();
-        match self.counted(case, manner).await {
+        match self.counted(case, options).await {
             Ok(judged) => Ok(judged),
             Err(Unjudged::Unusable(error, reply)) if self.has_another_go(error, begun, case.deadline) => {
                 tracing::debug!(failure = error.code(), "an answer cannot be used; asking once more");
-                let judged = self.counted(case, manner).await.map_err(JudgeFailure::from)?;
+                let judged = self.counted(case, options).await.map_err(JudgeFailure::from)?;
                 Ok(Judged {
                     usage: judged.usage + reply.usage,
                     cost: judged.cost + reply.cost,
@@ -146,21 +146,21 @@ impl AskedModel {
         self.unusable == UnusableAnswers::AskAgain && error.may_be_chance() && in_time
     }
 
-    async fn counted(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, Unjudged> {
-        let judged = self.call(case, manner).await;
+    async fn counted(&self, case: Case<'_>, options: CallOptions<'_>) -> Result<Judged, Unjudged> {
+        let judged = self.call(case, options).await;
         let outcome = judged.as_ref().map_or_else(Unjudged::code, |_| "ok");
         metrics::counter!(JUDGE_CALLS, "outcome" => outcome).increment(1);
         judged
     }
 
     /// Returns the number of parts in which the long texts of a case would be shown whole; 1 if one prompt shows them.
-    pub(super) fn parts(&self, case: Case<'_>, manner: Manner<'_>) -> Result<usize, JudgeFailure> {
-        let input = self.input(case, manner);
+    pub(super) fn parts(&self, case: Case<'_>, options: CallOptions<'_>) -> Result<usize, JudgeFailure> {
+        let input = self.input(case, options);
         let rendered = case.prompts.render(&input, &Marks::fresh())?;
         Ok(rendered.parts)
     }
 
-    fn input<'c>(&self, case: Case<'c>, manner: Manner<'_>) -> PromptInput<'c> {
+    fn input<'c>(&self, case: Case<'c>, options: CallOptions<'_>) -> PromptInput<'c> {
         PromptInput {
             step: case.step,
             findings: case.findings,
@@ -173,16 +173,16 @@ impl AskedModel {
                 Stage::Single | Stage::Second => Length::Full,
             },
             budget_tokens: self.budget_tokens,
-            reasoning: manner.reasoning,
+            reasoning: options.reasoning,
             ranks: case.ranks,
-            part: manner.part,
+            part: options.part,
         }
     }
 
     /// Makes one call. Its charge is booked with the case's budget, also when its answer is of no use.
-    async fn call(&self, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, Unjudged> {
+    async fn call(&self, case: Case<'_>, options: CallOptions<'_>) -> Result<Judged, Unjudged> {
         let marks = Marks::fresh();
-        let input = self.input(case, manner);
+        let input = self.input(case, options);
         let size = Size::of(case.step.text_bytes());
         let rendered = in_place(size, || case.prompts.render(&input, &marks)).map_err(JudgeFailure::from)?;
         if self.stage == Stage::First && !rendered.cut.is_empty() {
@@ -196,7 +196,7 @@ impl AskedModel {
         };
         let most = self.most(&request);
         case.budget.reserve(most).await?;
-        let exchanged = Box::pin(self.exchange(request, &marks, case.deadline, manner.recorder)).await;
+        let exchanged = Box::pin(self.exchange(request, &marks, case.deadline, options.recorder)).await;
         let lost = exchanged.lost();
         let mut reply = match exchanged.reply {
             Ok(reply) => reply,
@@ -218,16 +218,16 @@ impl AskedModel {
             cost: reply.cost,
         };
         case.budget.settle(most, spent);
-        let scales = Scales {
+        let checks = AnswerChecks {
             step: case.step,
             findings: case.findings,
             history: case.history,
             policy: case.policy,
             shown: &rendered.shown,
-            sight: if rendered.cut.is_empty() {
-                Sight::Whole
+            coverage: if rendered.cut.is_empty() {
+                PromptCoverage::Whole
             } else {
-                Sight::Cut
+                PromptCoverage::Cut
             },
         };
         let answer = answer::read(&reply.text, &marks.canary).and_then(|answer| answer.answering(case.suspicion));
@@ -235,7 +235,7 @@ impl AskedModel {
             Ok(answer) => answer,
             Err(error) => return Err(Unjudged::Unusable(error, Box::new(reply))),
         };
-        let (assessment, mut notes) = in_place(size, || scales.weigh(answer));
+        let (assessment, mut notes) = in_place(size, || checks.weigh(answer));
         notes.extend(exchanged.given_up.iter().map(super::hedged));
         Ok(Judged {
             assessment,
@@ -245,7 +245,7 @@ impl AskedModel {
             usage: reply.usage,
             cost: reply.cost,
             latency: reply.latency,
-            cut: scales.sight == Sight::Cut,
+            cut: checks.coverage == PromptCoverage::Cut,
             decision: None,
             notes,
         })

@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 
-use super::model::{AskedModel, Manner};
+use super::model::{AskedModel, CallOptions};
 use super::{Case, JudgeFailure, Judged, stricter};
 use crate::model::{Diagnostic, Stage};
 use crate::policy::LongTexts;
@@ -12,18 +12,18 @@ use crate::prompt::Part;
 const MAX_PARTS: usize = 8;
 
 /// Asks one model about a case: in one call, or in one for each part of its long texts if the policy wants that.
-pub(super) async fn ask(model: &AskedModel, case: Case<'_>, manner: Manner<'_>) -> Result<Judged, JudgeFailure> {
+pub(super) async fn ask(model: &AskedModel, case: Case<'_>, options: CallOptions<'_>) -> Result<Judged, JudgeFailure> {
     let parts = match case.policy.judge.long_texts {
         // What does not fit into one prompt of the first model is not for it to settle.
-        LongTexts::Chunks if model.stage != Stage::First => model.parts(case, manner)?.min(MAX_PARTS),
+        LongTexts::Chunks if model.stage != Stage::First => model.parts(case, options)?.min(MAX_PARTS),
         LongTexts::Chunks | LongTexts::Chosen => 1,
     };
     if parts <= 1 {
-        return model.ask(case, manner).await;
+        return model.ask(case, options).await;
     }
     let call = |index| {
         let part = Some(Part { index, of: parts });
-        model.ask(case, Manner { part, ..manner })
+        model.ask(case, CallOptions { part, ..options })
     };
     let (first, others) = tokio::join!(call(0), join_all((1..parts).map(call)));
     let mut judged = others.into_iter().fold(first, stricter::of_parts)?;

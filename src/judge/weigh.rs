@@ -8,14 +8,14 @@
 //! - a modification whose edits are refused ([`super::edits`]) becomes a deny with `modification_refused`;
 //! - a deny or a modification without a reason has the reason `policy_violation`;
 //! - an `explicit` or `implied` authorisation that rests on a request that does not exist, or on a user who was granted nothing, is `unknown`
-//!   ([`super::grounds`]);
+//!   ([`super::authorization_basis`]);
 //! - an allow given on a prompt of which something was cut is less sure: its confidence is multiplied by
 //!   [`CUT_CONFIDENCE`].
 
 use super::answer::Answer;
 use super::assessment::{Assessment, stock_message};
 use super::edits::{Bounds, EditRefusal};
-use super::{grounds, speech};
+use super::{authorization_basis, sanitize};
 use crate::model::{Authorization, ContentId, Decision, Diagnostic, Edit, Finding, History, ReasonCode, Step};
 use crate::policy::Policy;
 
@@ -24,19 +24,19 @@ pub const CUT_CONFIDENCE: f64 = 0.75;
 
 /// The completeness of the prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sight {
+pub(super) enum PromptCoverage {
     Whole,
     Cut,
 }
 
 /// The standards that an answer is weighed against.
-pub(super) struct Scales<'a> {
+pub(super) struct AnswerChecks<'a> {
     pub(super) step: &'a Step,
     pub(super) findings: &'a [Finding],
     pub(super) history: &'a History,
     pub(super) policy: &'a Policy,
     pub(super) shown: &'a [ContentId],
-    pub(super) sight: Sight,
+    pub(super) coverage: PromptCoverage,
 }
 
 /// The final decision, and the changes on the way.
@@ -47,10 +47,10 @@ struct Outcome {
     notes: Vec<Diagnostic>,
 }
 
-impl Scales<'_> {
+impl AnswerChecks<'_> {
     /// Returns the assessment, and the notes on what was changed in the answer.
     pub(super) fn weigh(&self, mut answer: Answer) -> (Assessment, Vec<Diagnostic>) {
-        let groundless = grounds::missing(&answer, self.step, self.history);
+        let groundless = authorization_basis::missing(&answer, self.step, self.history);
         if groundless.is_some() {
             answer.authorization = Authorization::Unknown;
         }
@@ -64,7 +64,7 @@ impl Scales<'_> {
             self.check_edits(&answer, &mut outcome);
         }
         let message = if outcome.decision == answer.decision {
-            speech::message(
+            sanitize::message(
                 &answer.message,
                 outcome.decision,
                 &outcome.reasons,
@@ -92,9 +92,9 @@ impl Scales<'_> {
 
     /// Returns the confidence of the answer, lowered for what the judge did not see.
     fn confidence(&self, answer: &Answer) -> f64 {
-        match (answer.decision, self.sight) {
-            (Decision::Allow, Sight::Cut) => answer.confidence * CUT_CONFIDENCE,
-            (Decision::Allow, Sight::Whole) | (Decision::Modify | Decision::Deny, _) => answer.confidence,
+        match (answer.decision, self.coverage) {
+            (Decision::Allow, PromptCoverage::Cut) => answer.confidence * CUT_CONFIDENCE,
+            (Decision::Allow, PromptCoverage::Whole) | (Decision::Modify | Decision::Deny, _) => answer.confidence,
         }
     }
 
@@ -178,7 +178,7 @@ impl Scales<'_> {
     fn reasoning(&self, text: &str, notes: &[Diagnostic]) -> String {
         notes
             .iter()
-            .fold(speech::reasoning(text, self.step, self.findings), |text, note| {
+            .fold(sanitize::reasoning(text, self.step, self.findings), |text, note| {
                 format!("{text}\n[{}]", note.detail)
             })
     }

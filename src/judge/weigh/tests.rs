@@ -27,18 +27,18 @@ fn edit(find: &str, replace: &str) -> ProposedEdit {
     }
 }
 
-fn weighed(kind: Kind, sight: Sight, answer: Answer) -> (Assessment, Vec<&'static str>) {
+fn weighed(kind: Kind, coverage: PromptCoverage, answer: Answer) -> (Assessment, Vec<&'static str>) {
     let step = step(kind, &[(Origin::ToolOutput, "the key is tk_made_up")]);
     let policy = Policy::standard().unwrap();
-    let scales = Scales {
+    let checks = AnswerChecks {
         step: &step,
         findings: &[],
         history: History::NONE,
         policy: &policy,
         shown: &[ContentId::from_index(0)],
-        sight,
+        coverage,
     };
-    let (assessment, notes) = scales.weigh(answer);
+    let (assessment, notes) = checks.weigh(answer);
     (assessment, notes.into_iter().map(|note| note.code).collect())
 }
 
@@ -46,7 +46,7 @@ fn weighed(kind: Kind, sight: Sight, answer: Answer) -> (Assessment, Vec<&'stati
 fn an_allow_has_no_reasons_and_keeps_its_words() {
     let (assessment, notes) = weighed(
         Kind::ToolResult,
-        Sight::Whole,
+        PromptCoverage::Whole,
         Answer {
             reason_codes: vec![ReasonCode::Obfuscation],
             ..answer(Decision::Allow)
@@ -62,7 +62,11 @@ fn an_allow_has_no_reasons_and_keeps_its_words() {
 
 #[test]
 fn an_allow_on_a_cut_prompt_is_less_sure_and_a_deny_is_not() {
-    let confidence = |decision| weighed(Kind::ToolResult, Sight::Cut, answer(decision)).0.confidence;
+    let confidence = |decision| {
+        weighed(Kind::ToolResult, PromptCoverage::Cut, answer(decision))
+            .0
+            .confidence
+    };
     assert!((confidence(Decision::Allow) - 0.6).abs() < 1e-9);
     assert!((confidence(Decision::Deny) - 0.8).abs() < 1e-9);
 }
@@ -77,7 +81,7 @@ fn unsure(kind: Kind, decision: Decision, confidence: f64) -> (Assessment, Vec<&
         edits,
         ..answer(decision)
     };
-    weighed(kind, Sight::Whole, answer)
+    weighed(kind, PromptCoverage::Whole, answer)
 }
 
 #[test]
@@ -114,7 +118,7 @@ fn an_allow_that_is_less_sure_than_the_policy_demands_lets_nothing_happen() {
 fn an_allow_on_a_cut_prompt_has_to_be_surer() {
     let (assessment, notes) = weighed(
         Kind::ToolCall,
-        Sight::Cut,
+        PromptCoverage::Cut,
         Answer {
             confidence: 0.6,
             ..answer(Decision::Allow)
@@ -131,7 +135,7 @@ fn codes_that_the_policy_does_not_declare_are_left_out() {
     let own = ReasonCode::parse("org.four_eyes").unwrap();
     let (assessment, notes) = weighed(
         Kind::ToolCall,
-        Sight::Whole,
+        PromptCoverage::Whole,
         Answer {
             reason_codes: vec![own.clone()],
             ..answer(Decision::Deny)
@@ -142,15 +146,15 @@ fn codes_that_the_policy_does_not_declare_are_left_out() {
     let step = step(Kind::ToolCall, &[(Origin::ToolArguments, "x")]);
     let file = crate::policy::PolicyFile::parse("[reason_codes]\norg.four_eyes = 'Two people.'", "p").unwrap();
     let policy = file.compile("p").unwrap();
-    let scales = Scales {
+    let checks = AnswerChecks {
         step: &step,
         findings: &[],
         policy: &policy,
         history: &History::default(),
         shown: &[],
-        sight: Sight::Whole,
+        coverage: PromptCoverage::Whole,
     };
-    let (assessment, notes) = scales.weigh(Answer {
+    let (assessment, notes) = checks.weigh(Answer {
         reason_codes: vec![own.clone()],
         ..answer(Decision::Deny)
     });
@@ -159,7 +163,7 @@ fn codes_that_the_policy_does_not_declare_are_left_out() {
 
 #[test]
 fn a_deny_without_a_reason_has_one() {
-    let (assessment, _) = weighed(Kind::ToolResult, Sight::Whole, answer(Decision::Deny));
+    let (assessment, _) = weighed(Kind::ToolResult, PromptCoverage::Whole, answer(Decision::Deny));
     assert_eq!(assessment.reason_codes, [ReasonCode::PolicyViolation]);
 }
 
@@ -167,7 +171,7 @@ fn a_deny_without_a_reason_has_one() {
 fn an_allow_against_its_own_view_is_denied_with_other_words() {
     let (assessment, notes) = weighed(
         Kind::ToolCall,
-        Sight::Whole,
+        PromptCoverage::Whole,
         Answer {
             risk: Risk::Critical,
             authorization: Authorization::Unknown,
@@ -194,7 +198,7 @@ fn an_allow_against_its_own_view_is_denied_with_other_words() {
 fn good_edits_are_taken_and_carry_the_first_reason() {
     let (assessment, notes) = weighed(
         Kind::ToolResult,
-        Sight::Whole,
+        PromptCoverage::Whole,
         Answer {
             reason_codes: vec![ReasonCode::SecretExposure],
             edits: vec![edit("tk_made_up", "[REDACTED]")],
@@ -215,7 +219,7 @@ fn refused_edits_deny() {
     ] {
         let (assessment, notes) = weighed(
             Kind::ToolResult,
-            Sight::Whole,
+            PromptCoverage::Whole,
             Answer {
                 reason_codes: vec![ReasonCode::SecretExposure],
                 edits,
@@ -242,7 +246,7 @@ proptest! {
         kind in any_of(Kind::ALL), find in "[a-z_ ]{0,8}", replace in "[a-z_ ./]{0,8}",
     ) {
         let answer = Answer { risk, authorization, edits: vec![edit(&find, &replace)], ..answer(decision) };
-        let (assessment, _) = weighed(kind, Sight::Whole, answer);
+        let (assessment, _) = weighed(kind, PromptCoverage::Whole, answer);
         prop_assert!(assessment.decision >= decision);
         prop_assert_eq!(assessment.edits.is_empty(), assessment.decision != Decision::Modify);
         prop_assert_eq!(assessment.reason_codes.is_empty(), assessment.decision == Decision::Allow);
