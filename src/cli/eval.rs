@@ -1,6 +1,6 @@
 //! `guardian eval`.
 
-mod asking;
+mod answers;
 mod check;
 mod compare;
 mod conditions;
@@ -8,13 +8,13 @@ mod estimate;
 mod explain;
 mod gate;
 mod import;
-mod keeping;
 mod label;
 mod mutate;
 mod progress;
 mod prompts;
 mod report;
 mod run;
+mod run_files;
 mod thresholds;
 
 use std::path::{Path, PathBuf};

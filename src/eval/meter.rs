@@ -39,12 +39,12 @@ pub struct Meter {
     calls: AtomicU64,
     tokens: AtomicU64,
     cost_micros: AtomicU64,
-    heard: Option<Mutex<Vec<Heard>>>,
+    exchanges: Option<Mutex<Vec<Exchange>>>,
 }
 
 /// The question to a model, and its answer.
 #[derive(Clone, Debug)]
-pub struct Heard {
+pub struct Exchange {
     /// The model.
     pub model: String,
     /// The system message.
@@ -72,27 +72,29 @@ impl Meter {
             calls: AtomicU64::new(0),
             tokens: AtomicU64::new(0),
             cost_micros: AtomicU64::new(0),
-            heard: None,
+            exchanges: None,
         }
     }
 
     /// Returns the same, keeping what is asked and said.
     pub fn listening(self) -> Self {
         Self {
-            heard: Some(Mutex::default()),
+            exchanges: Some(Mutex::default()),
             ..self
         }
     }
 
     /// Returns the questions and answers, in their order.
-    pub fn heard(&self) -> Vec<Heard> {
-        let heard = self.heard.as_ref().map(|heard| heard.lock());
-        heard.map_or_else(Vec::new, |heard| heard.unwrap_or_else(PoisonError::into_inner).clone())
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        let exchanges = self.exchanges.as_ref().map(|exchanges| exchanges.lock());
+        exchanges.map_or_else(Vec::new, |exchanges| {
+            exchanges.unwrap_or_else(PoisonError::into_inner).clone()
+        })
     }
 
-    fn hear(&self, question: &Question<'_>, said: Option<String>) {
-        if let Some(heard) = &self.heard {
-            heard.lock().unwrap_or_else(PoisonError::into_inner).push(Heard {
+    fn keep(&self, question: &Question<'_>, said: Option<String>) {
+        if let Some(exchanges) = &self.exchanges {
+            exchanges.lock().unwrap_or_else(PoisonError::into_inner).push(Exchange {
                 model: question.model.to_owned(),
                 system: question.request.system.to_owned(),
                 user: question.request.user.to_owned(),
@@ -134,13 +136,13 @@ impl Meter {
 impl Recorder for Meter {
     fn replay(&self, question: &Question<'_>) -> Result<Option<Reply>, JudgeFailure> {
         if let Some(inner) = &self.inner
-            && let Some(reply) = inner.replay(question).inspect_err(|_| self.hear(question, None))?
+            && let Some(reply) = inner.replay(question).inspect_err(|_| self.keep(question, None))?
         {
-            self.hear(question, Some(reply.text.clone()));
+            self.keep(question, Some(reply.text.clone()));
             return Ok(Some(reply));
         }
         if self.asks == Asks::No {
-            self.hear(question, None);
+            self.keep(question, None);
             let request = &question.request;
             let tokens = llm::estimate_tokens(request.system) + llm::estimate_tokens(request.user);
             self.calls.fetch_add(1, Ordering::Relaxed);
@@ -160,7 +162,7 @@ impl Recorder for Meter {
     }
 
     fn record(&self, question: &Question<'_>, reply: &Result<Reply, Failure>) {
-        self.hear(
+        self.keep(
             question,
             Some(match reply {
                 Ok(reply) => reply.text.clone(),

@@ -31,12 +31,12 @@ struct Exchange {
     digest: String,
     model: String,
     #[serde(flatten)]
-    said: Said,
+    said: ExchangeResult,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Said {
+enum ExchangeResult {
     Reply {
         text: String,
         answered_by: String,
@@ -194,11 +194,11 @@ fn each_line(opened: File, file: &Path, mut take: impl FnMut(&str) -> Result<(),
     Ok(())
 }
 
-impl From<Said> for Call {
-    fn from(said: Said) -> Self {
+impl From<ExchangeResult> for Call {
+    fn from(said: ExchangeResult) -> Self {
         match said {
-            Said::Failure(code) => Call::Failed(code),
-            Said::Reply {
+            ExchangeResult::Failure(code) => Call::Failed(code),
+            ExchangeResult::Reply {
                 text,
                 answered_by,
                 fence,
@@ -265,9 +265,9 @@ impl Recorder for Recording {
     }
 }
 
-fn said(question: &Question<'_>, reply: &Result<Reply, Failure>) -> Option<Said> {
+fn said(question: &Question<'_>, reply: &Result<Reply, Failure>) -> Option<ExchangeResult> {
     match reply {
-        Ok(reply) => Some(Said::Reply {
+        Ok(reply) => Some(ExchangeResult::Reply {
             text: reply.text.clone(),
             answered_by: reply.model.clone(),
             fence: question.marks.fence.clone(),
@@ -278,7 +278,7 @@ fn said(question: &Question<'_>, reply: &Result<Reply, Failure>) -> Option<Said>
             },
         }),
         Err(failure @ (Failure::Refusal | Failure::ContentFilter | Failure::Empty | Failure::Truncated)) => {
-            Some(Said::Failure(failure.code().to_owned()))
+            Some(ExchangeResult::Failure(failure.code().to_owned()))
         }
         Err(_) => None,
     }

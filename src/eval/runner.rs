@@ -28,7 +28,7 @@ pub enum Organisations {
 
 /// The judge of what rules do not settle.
 #[derive(Clone)]
-pub enum Bench {
+pub enum JudgeSource {
     /// The judge that the guardian would ask.
     Own,
     /// This judge, on a meter. Equal steps of two cases are asked about twice.
@@ -48,7 +48,7 @@ pub struct Runner<'a> {
     /// The use of histories.
     pub history: History,
     /// The judge.
-    pub bench: Bench,
+    pub judge: JudgeSource,
     /// The number of times that each case is judged, at least once.
     pub repeat: usize,
     /// The purpose of the run: sessions of runs for different purposes are kept apart.
@@ -66,7 +66,7 @@ impl<'a> Runner<'a> {
             organisations,
             limits: limits.of_any_size(),
             history: History::Replayed,
-            bench: Bench::Own,
+            judge: JudgeSource::Own,
             repeat: 1,
             purpose: EVALUATION,
         }
@@ -126,10 +126,10 @@ impl Runner<'_> {
     }
 
     fn judge_of(&self, case: &Case, repeat: usize) -> Option<Arc<Judge>> {
-        match &self.bench {
-            Bench::Own => self.guardian.model_judge().cloned(),
-            Bench::Server(_) => None,
-            Bench::Metered(judge, meter) => {
+        match &self.judge {
+            JudgeSource::Own => self.guardian.model_judge().cloned(),
+            JudgeSource::Server(_) => None,
+            JudgeSource::Metered(judge, meter) => {
                 let name = match repeat {
                     0 => case.id.clone(),
                     _ => format!("{} {repeat}", case.id),
@@ -196,7 +196,7 @@ impl Runner<'_> {
             Err(error) => return undecided("-", format!("the request does not decode: {}", error.message)),
         };
         let method = step.method.as_str();
-        if let Bench::Server(remote) = &self.bench {
+        if let JudgeSource::Server(remote) = &self.judge {
             let outcome = remote.decide(case, &caller, &step, self.history, repeat).await;
             return (outcome, None);
         }

@@ -3,11 +3,11 @@
 use anyhow::Context;
 use clap::Args;
 
-use super::asking::{Asking, AskingArguments};
+use super::answers::{AnswerArguments, AnswerSource};
 use crate::app;
 use crate::cli::{ConfigArgument, OrganisationArgument, organisation};
 use crate::config::Config;
-use crate::eval::{Bench, Case, History, Organisations, Runner};
+use crate::eval::{Case, History, JudgeSource, Organisations, Runner};
 use crate::pipeline::Guardian;
 
 /// Under what cases are run.
@@ -23,7 +23,7 @@ pub(super) struct ConditionArguments {
     #[arg(long, conflicts_with_all = ["record", "url"])]
     offline: bool,
     #[command(flatten)]
-    pub(super) asking: AskingArguments,
+    pub(super) answers: AnswerArguments,
     #[command(flatten)]
     organisation: OrganisationArgument,
     #[command(flatten)]
@@ -33,9 +33,9 @@ pub(super) struct ConditionArguments {
 impl ConditionArguments {
     /// Loads the configuration of the run.
     pub(super) fn configured(&self) -> anyhow::Result<Config> {
-        let config = if self.asking.asks_nobody() {
+        let config = if self.answers.asks_nobody() {
             self.config.load_to_ask_nobody()?
-        } else if self.asking.records() {
+        } else if self.answers.records() {
             self.config.load()?
         } else {
             self.config.load_to_ask_if_possible(self.offline)?
@@ -71,11 +71,11 @@ impl ConditionArguments {
         guardian: &'g Guardian,
         config: &Config,
         organisations: Organisations,
-        bench: Bench,
+        judge: JudgeSource,
     ) -> Runner<'g> {
         Runner {
             history: self.history(),
-            bench,
+            judge,
             ..Runner::new(guardian, config.wire, organisations)
         }
     }
@@ -91,8 +91,8 @@ pub(super) fn bound_sessions(config: &mut Config, at_once: usize) {
 }
 
 /// Suites hold more attacks in a minute than traffic does; and where nothing is asked, there is nothing to limit.
-pub(super) fn unlimit(config: &mut Config, asking: &Asking) {
-    if matches!(asking, Asking::Live { .. }) {
+pub(super) fn unlimit(config: &mut Config, answers: &AnswerSource) {
+    if matches!(answers, AnswerSource::Live { .. }) {
         config.limits.suspected_per_minute = std::num::NonZeroU32::MAX;
     } else {
         config.unlimit();

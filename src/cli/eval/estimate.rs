@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::config::Config;
-use crate::eval::{Bench, Chosen, Meter, Runner};
+use crate::eval::{Chosen, JudgeSource, Meter, Runner};
 use crate::judge::Judge;
 use crate::llm::{Counted, Usage};
 
@@ -38,7 +38,7 @@ impl Estimate {
             organisations: runner.organisations.clone(),
             limits: runner.limits,
             history: runner.history,
-            bench: Bench::Metered(Arc::clone(judge), Arc::clone(&meter)),
+            judge: JudgeSource::Metered(Arc::clone(judge), Arc::clone(&meter)),
             repeat: 1,
             purpose: "estimate",
         };

@@ -7,7 +7,7 @@ use clap::Args;
 use super::conditions::{ConditionArguments, check_organisation, unlimit};
 use crate::cli::output::say;
 use crate::cli::{Ended, Quiet, printable, start_logging};
-use crate::eval::{self, Case, Ceiling, Heard, Meter, Outcome, Shown};
+use crate::eval::{self, Case, Ceiling, Exchange, Meter, Outcome, Shown};
 use crate::model::{Step, Verdict};
 use crate::{app, audit};
 
@@ -34,7 +34,7 @@ pub(in crate::cli) struct Arguments {
 pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let conditions = &arguments.conditions;
     anyhow::ensure!(
-        !conditions.asking.writes(),
+        !conditions.answers.writes(),
         "--batch-out, --record: expected a run of suites (`guardian eval run`); `explain` writes nothing"
     );
     let mut config = conditions.configured()?;
@@ -42,18 +42,18 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
     let case = found(arguments)?;
     check_organisation(&case, &config)?;
     let (organisations, policy) = conditions.in_force(&config)?;
-    let asking = conditions.asking.open(&config)?;
-    unlimit(&mut config, &asking);
+    let answers = conditions.answers.open(&config)?;
+    unlimit(&mut config, &answers);
     let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
-    let (bench, meter) = asking.bench_on(&guardian, Ceiling::default(), Meter::listening);
-    let runner = conditions.runner(&guardian, &config, organisations.clone(), bench);
+    let (judge, meter) = answers.judge_on(&guardian, Ceiling::default(), Meter::listening);
+    let runner = conditions.runner(&guardian, &config, organisations.clone(), judge);
     let (outcome, decided) = runner.explain(&case).await;
-    let mut heard = meter.map_or_else(Vec::new, |meter| meter.heard());
-    if heard.is_empty() && arguments.prompt {
-        let (bench, meter) = conditions.asking.unasked(&config)?;
-        let runner = conditions.runner(&guardian, &config, organisations, bench);
+    let mut exchanges = meter.map_or_else(Vec::new, |meter| meter.exchanges());
+    if exchanges.is_empty() && arguments.prompt {
+        let (judge, meter) = conditions.answers.unasked(&config)?;
+        let runner = conditions.runner(&guardian, &config, organisations, judge);
         runner.explain(&case).await;
-        heard = meter.heard();
+        exchanges = meter.exchanges();
     }
     expectation(&case, &policy);
     let verdict = decided.as_ref().map(|(step, decided)| (step, &**decided.verdict));
@@ -62,7 +62,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
         findings(step, verdict);
         evidence(step, verdict);
     }
-    asked(&heard);
+    asked(&exchanges);
     settlement(&outcome, verdict.map(|(_, verdict)| verdict));
     Ok(if outcome.right {
         Ended::Done
@@ -187,8 +187,8 @@ fn evidence(step: &Step, verdict: &Verdict) {
     }
 }
 
-fn asked(heard: &[Heard]) {
-    for exchange in heard {
+fn asked(exchanges: &[Exchange]) {
+    for exchange in exchanges {
         say!("asked     {}", printable(&exchange.model));
         for (part, text) in [("system", &exchange.system), ("user", &exchange.user)] {
             say!("  {part}:");
@@ -200,7 +200,7 @@ fn asked(heard: &[Heard]) {
             .unwrap_or("nothing: it was not asked, or the recording does not hold the question");
         say!("said      {}", printable(said));
     }
-    if heard.is_empty() {
+    if exchanges.is_empty() {
         say!("asked     no model");
     }
 }

@@ -38,7 +38,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
 async fn measure(arguments: &suites::Arguments, prompts: &Path, when: &str) -> anyhow::Result<Report> {
     let mut config = arguments.conditions.configured()?;
     anyhow::ensure!(
-        config.judge.is_some() || arguments.conditions.asking.replays(),
+        config.judge.is_some() || arguments.conditions.answers.replays(),
         "expected a judge whose prompts make a difference: a `[judge]` section with its key, or --replay"
     );
     let folder = (prompts != Path::new("built-in")).then(|| prompts.to_owned());

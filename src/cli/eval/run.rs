@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Args;
 
-use super::asking::Asking;
+use super::answers::AnswerSource;
 use super::check::Notes;
 use super::conditions::{ConditionArguments, bound_sessions, check_organisation, unlimit};
 use super::estimate::Estimate;
-use super::keeping::{KeepingArguments, run_cases};
 use super::progress::Progress;
+use super::run_files::{RunFileArguments, run_cases};
 use super::times_file;
 use crate::cli::output::write;
 use crate::cli::{Ended, Quiet, printable, start_logging};
@@ -60,7 +60,7 @@ pub(in crate::cli) struct Arguments {
     #[command(flatten)]
     selecting: SelectingArguments,
     #[command(flatten)]
-    keeping: KeepingArguments,
+    run_files: RunFileArguments,
     #[command(flatten)]
     pub(super) conditions: ConditionArguments,
 }
@@ -110,7 +110,7 @@ pub(super) async fn measure(
 ) -> anyhow::Result<Option<Report<RunLog>>> {
     start_logging(&config, Quiet::Yes)?;
     anyhow::ensure!(
-        arguments.repeat == 1 || arguments.conditions.asking.asks_anew(),
+        arguments.repeat == 1 || arguments.conditions.answers.asks_anew(),
         "--repeat: expected a judge that is asked anew each time; a batch or a recording holds one answer to a question"
     );
     let chosen = chosen(arguments, &config)?;
@@ -124,22 +124,22 @@ pub(super) async fn measure(
         );
     }
     let (organisations, policy) = arguments.conditions.in_force(&config)?;
-    let asking = arguments.conditions.asking.open(&config)?;
-    unlimit(&mut config, &asking);
+    let answers = arguments.conditions.answers.open(&config)?;
+    unlimit(&mut config, &answers);
     bound_sessions(&mut config, arguments.at_once);
     let guardian = app::guardian_with_profiles(&config, &audit::Settings::Off)?;
-    let (bench, meter) = asking.bench(&guardian, arguments.keeping.ceiling());
-    let mut runner = arguments.conditions.runner(&guardian, &config, organisations, bench);
+    let (judge, meter) = answers.judge(&guardian, arguments.run_files.ceiling());
+    let mut runner = arguments.conditions.runner(&guardian, &config, organisations, judge);
     runner.repeat = usize::from(arguments.repeat);
     let key = RunKey {
         guardian: env!("CARGO_PKG_VERSION").to_owned(),
-        judge: asking.name().to_owned(),
+        judge: answers.name().to_owned(),
         policy: policy.clone(),
         history: arguments.conditions.history().as_str().to_owned(),
         repeat: runner.repeat,
         cases: chosen.digest(),
     };
-    let mut log = arguments.keeping.open(file, &key)?;
+    let mut log = arguments.run_files.open(file, &key)?;
     let mut progress = Progress::new(chosen.len(), meter);
     // Outcomes stand in the log in the order of the cases: what is left is the rest.
     let mut done = 0;
@@ -148,25 +148,25 @@ pub(super) async fn measure(
         done += 1;
     }
     progress.begin();
-    if let Some(judge) = asking.asked(&guardian).filter(|_| done < chosen.len()) {
+    if let Some(judge) = answers.asked(&guardian).filter(|_| done < chosen.len()) {
         let estimate = Estimate::of(&runner, judge, &config, (&chosen, done), arguments.at_once).await?;
         eprintln!("the judge is going to be asked: {estimate}");
     }
-    if arguments.keeping.estimate {
+    if arguments.run_files.estimate {
         return Ok(None);
     }
     let left = chosen.cases()?.skip(done);
     let ended = run_cases(&runner, left, arguments.at_once, &mut log, &mut progress).await?;
     guardian.flush_audit();
-    asking.finish(&log)?;
-    if let Asking::Questions { .. } = &asking {
+    answers.finish(&log)?;
+    if let AnswerSource::Questions { .. } = &answers {
         return Ok(None);
     }
     let facts = RunFacts {
         selection: chosen.describe(),
         unreadable: chosen.unreadable.iter().map(ToString::to_string).collect(),
         incomplete: ended.map(|why| format!("{why} after {} of {} cases", progress.done(), chosen.len())),
-        ..RunFacts::new(asking.name().to_owned(), policy, arguments.conditions.history())
+        ..RunFacts::new(answers.name().to_owned(), policy, arguments.conditions.history())
     };
     Ok(Some(Report::of_log(facts, log)?))
 }
@@ -199,7 +199,7 @@ fn tell(arguments: &Arguments, report: &Report<RunLog>) -> anyhow::Result<Ended>
         write_json(file, |out| serde_json::to_writer_pretty(out, report))?;
         let times = Times::of(&report.outcomes)?;
         write_json(&times_file(file), |out| serde_json::to_writer(out, &times))?;
-        arguments.keeping.done(file)?;
+        arguments.run_files.done(file)?;
     }
     Ok(under_threshold(arguments, &report.scores.overall))
 }

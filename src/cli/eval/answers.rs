@@ -9,7 +9,7 @@ use clap::Args;
 
 use crate::cli::output::say;
 use crate::config::Config;
-use crate::eval::{BatchQuestions, Bench, Ceiling, Meter, Recording, Remote, RunLog};
+use crate::eval::{BatchQuestions, Ceiling, JudgeSource, Meter, Recording, Remote, RunLog};
 use crate::judge::{self, Judge};
 use crate::pipeline::Guardian;
 use crate::{llm, prompt};
@@ -22,7 +22,7 @@ const NO_ADDRESS: &str = "http://localhost/v1";
 const MAX_IN_A_FILE: (usize, usize) = (50_000, 200_000_000);
 
 #[derive(Debug, Args)]
-pub(super) struct AskingArguments {
+pub(super) struct AnswerArguments {
     /// Write the questions that a judge would be asked there, as the OpenAI Batch API takes them, and judge nothing. Needs no
     /// endpoint and no network.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["batch_in", "record", "replay"])]
@@ -49,7 +49,7 @@ pub(super) struct AskingArguments {
 }
 
 /// The source of answers.
-pub(super) enum Asking {
+pub(super) enum AnswerSource {
     /// The configured judge.
     Live { name: String },
     /// The configured endpoint, on a recording.
@@ -75,7 +75,7 @@ pub(super) enum Asking {
     Server { name: String, remote: Arc<Remote> },
 }
 
-impl AskingArguments {
+impl AnswerArguments {
     /// Returns `true` if no endpoint is asked.
     pub(super) fn asks_nobody(&self) -> bool {
         self.batch_out.is_some() || !self.batch_in.is_empty() || self.replay.is_some() || self.url.is_some()
@@ -101,13 +101,13 @@ impl AskingArguments {
         self.record.is_some()
     }
 
-    pub(super) fn open(&self, config: &Config) -> anyhow::Result<Asking> {
+    pub(super) fn open(&self, config: &Config) -> anyhow::Result<AnswerSource> {
         if let Some(url) = &self.url {
             let key = self.key_env.as_ref().map(|variable| {
                 let key = std::env::var(variable).ok().filter(|key| !key.is_empty());
                 key.with_context(|| format!("--key-env: the environment variable `{variable}` is not set"))
             });
-            return Ok(Asking::Server {
+            return Ok(AnswerSource::Server {
                 name: format!("the guardian at {url}"),
                 remote: Arc::new(Remote::new(url, key.transpose()?.map(secrecy::SecretString::from))?),
             });
@@ -118,7 +118,7 @@ impl AskingArguments {
         if !self.batch_in.is_empty() {
             let settings = self.settings(config);
             let recording = Recording::of_batch(&self.batch_in, settings.llm.model())?;
-            return Ok(Asking::Replayed {
+            return Ok(AnswerSource::Replayed {
                 name: format!("{} (batch)", recording.model().unwrap_or(settings.llm.model())),
                 judge: Arc::new(Judge::new(settings)?),
                 recording: Arc::new(recording),
@@ -131,7 +131,7 @@ impl AskingArguments {
             })?;
             let settings = once(settings);
             let recording = Arc::new(Recording::continued(file)?);
-            return Ok(Asking::Recorded {
+            return Ok(AnswerSource::Recorded {
                 name: settings.llm.model().to_owned(),
                 judge: Arc::new(Judge::new(settings)?),
                 recording,
@@ -143,13 +143,13 @@ impl AskingArguments {
             // What was asked of whom in which order is part of the run: everything stays as it is configured.
             let settings = config.judge.clone().unwrap_or_else(|| unconfigured(recording.model()));
             let settings = once(settings);
-            return Ok(Asking::Replayed {
+            return Ok(AnswerSource::Replayed {
                 name: format!("{} (replayed)", settings.llm.model()),
                 judge: Arc::new(Judge::new(settings)?),
                 recording: Arc::new(recording),
             });
         }
-        Ok(Asking::Live {
+        Ok(AnswerSource::Live {
             name: config
                 .judge
                 .as_ref()
@@ -158,18 +158,18 @@ impl AskingArguments {
     }
 
     /// Makes a judge of the configuration, or one as it would be if only a model were configured, that is only to be heard.
-    pub(super) fn unasked(&self, config: &Config) -> anyhow::Result<(Bench, Arc<Meter>)> {
+    pub(super) fn unasked(&self, config: &Config) -> anyhow::Result<(JudgeSource, Arc<Meter>)> {
         let meter = Arc::new(Meter::counting().listening());
         let judge = Arc::new(Judge::new(self.settings(config))?);
-        Ok((Bench::Metered(judge, Arc::clone(&meter)), meter))
+        Ok((JudgeSource::Metered(judge, Arc::clone(&meter)), meter))
     }
 
-    fn questions(&self, config: &Config, file: &Path) -> anyhow::Result<Asking> {
+    fn questions(&self, config: &Config, file: &Path) -> anyhow::Result<AnswerSource> {
         let settings = self.settings(config);
         let endpoint = settings.llm.endpoints.first().context("there is no endpoint")?;
         let endpoint = endpoint.clone();
         let out = std::fs::File::create(file).with_context(|| format!("{}: cannot be written", file.display()))?;
-        Ok(Asking::Questions {
+        Ok(AnswerSource::Questions {
             questions: Arc::new(BatchQuestions::new(endpoint, Box::new(BufWriter::new(out)))),
             judge: Arc::new(Judge::new(settings)?),
             file: file.to_owned(),
@@ -208,70 +208,70 @@ fn once(settings: judge::Settings) -> judge::Settings {
     }
 }
 
-impl Asking {
+impl AnswerSource {
     /// Returns the judge, within a ceiling; and the meter on which calls are counted, where there is one.
-    pub(super) fn bench(&self, guardian: &Guardian, ceiling: Ceiling) -> (Bench, Option<Arc<Meter>>) {
-        self.bench_on(guardian, ceiling, |meter| meter)
+    pub(super) fn judge(&self, guardian: &Guardian, ceiling: Ceiling) -> (JudgeSource, Option<Arc<Meter>>) {
+        self.judge_on(guardian, ceiling, |meter| meter)
     }
 
     /// Returns the same, on a meter made of the usual one.
-    pub(super) fn bench_on(
+    pub(super) fn judge_on(
         &self,
         guardian: &Guardian,
         ceiling: Ceiling,
         of: impl Fn(Meter) -> Meter,
-    ) -> (Bench, Option<Arc<Meter>>) {
+    ) -> (JudgeSource, Option<Arc<Meter>>) {
         let metered = |judge: &Arc<Judge>, meter: Meter| {
             let meter = Arc::new(of(meter));
-            (Bench::Metered(Arc::clone(judge), Arc::clone(&meter)), Some(meter))
+            (JudgeSource::Metered(Arc::clone(judge), Arc::clone(&meter)), Some(meter))
         };
         match self {
-            Asking::Live { .. } => match guardian.model_judge() {
+            AnswerSource::Live { .. } => match guardian.model_judge() {
                 Some(judge) => metered(judge, Meter::new(ceiling, None)),
-                None => (Bench::Own, None),
+                None => (JudgeSource::Own, None),
             },
-            Asking::Recorded { judge, recording, .. } | Asking::Replayed { judge, recording, .. } => {
+            AnswerSource::Recorded { judge, recording, .. } | AnswerSource::Replayed { judge, recording, .. } => {
                 metered(judge, Meter::new(ceiling, Some(Arc::<Recording>::clone(recording))))
             }
-            Asking::Questions { judge, questions, .. } => metered(
+            AnswerSource::Questions { judge, questions, .. } => metered(
                 judge,
                 Meter::new(ceiling, Some(Arc::<BatchQuestions>::clone(questions))),
             ),
-            Asking::Server { remote, .. } => (Bench::Server(Arc::clone(remote)), None),
+            AnswerSource::Server { remote, .. } => (JudgeSource::Server(Arc::clone(remote)), None),
         }
     }
 
     /// Returns the judge that will be asked over the network, where one will be.
     pub(super) fn asked<'a>(&'a self, guardian: &'a Guardian) -> Option<&'a Arc<Judge>> {
         match self {
-            Asking::Live { .. } => guardian.model_judge(),
-            Asking::Recorded { judge, .. } => Some(judge),
-            Asking::Replayed { .. } | Asking::Questions { .. } | Asking::Server { .. } => None,
+            AnswerSource::Live { .. } => guardian.model_judge(),
+            AnswerSource::Recorded { judge, .. } => Some(judge),
+            AnswerSource::Replayed { .. } | AnswerSource::Questions { .. } | AnswerSource::Server { .. } => None,
         }
     }
 
     /// Who judged, for the report.
     pub(super) fn name(&self) -> &str {
         match self {
-            Asking::Live { name }
-            | Asking::Recorded { name, .. }
-            | Asking::Replayed { name, .. }
-            | Asking::Server { name, .. } => name,
-            Asking::Questions { judge, .. } => judge.model(),
+            AnswerSource::Live { name }
+            | AnswerSource::Recorded { name, .. }
+            | AnswerSource::Replayed { name, .. }
+            | AnswerSource::Server { name, .. } => name,
+            AnswerSource::Questions { judge, .. } => judge.model(),
         }
     }
 
     /// Ends the run, and says what has become of questions and answers.
     pub(super) fn finish(&self, log: &RunLog) -> anyhow::Result<()> {
         match self {
-            Asking::Live { .. } | Asking::Server { .. } => {}
-            Asking::Recorded { recording, file, .. } => {
+            AnswerSource::Live { .. } | AnswerSource::Server { .. } => {}
+            AnswerSource::Recorded { recording, file, .. } => {
                 recording
                     .finish()
                     .with_context(|| format!("{}: cannot be written", file.display()))?;
                 eprintln!("{}: {} exchanges", file.display(), recording.len());
             }
-            Asking::Questions { judge, questions, file } => {
+            AnswerSource::Questions { judge, questions, file } => {
                 let place = || file.display().to_string();
                 let written = questions.finish().with_context(place)?;
                 let (mut cases, mut settled) = (0, 0);
@@ -296,7 +296,7 @@ impl Asking {
                     eprintln!("the OpenAI Batch API takes {most} requests and 200 MB in one file: split it by lines");
                 }
             }
-            Asking::Replayed { .. } => {
+            AnswerSource::Replayed { .. } => {
                 let mut unanswered = 0;
                 for outcome in log.outcomes() {
                     unanswered += usize::from(outcome?.decision == "error");

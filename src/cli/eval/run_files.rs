@@ -11,7 +11,7 @@ use crate::eval::{Case, Ceiling, EvalError, Outcome, RunKey, RunLog, Runner};
 
 /// What a run keeps, and how much it may take.
 #[derive(Debug, Args)]
-pub(super) struct KeepingArguments {
+pub(super) struct RunFileArguments {
     /// Write each outcome there as soon as it is there [default: FILE.log beside --json FILE, removed when the run is done].
     #[arg(long, value_name = "FILE", conflicts_with = "batch_out")]
     log: Option<PathBuf>,
@@ -36,7 +36,7 @@ fn amount(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected an amount over 0, such as 2.5".to_owned())
 }
 
-impl KeepingArguments {
+impl RunFileArguments {
     pub(super) fn ceiling(&self) -> Ceiling {
         Ceiling {
             calls: self.max_calls,
