@@ -85,9 +85,9 @@ impl BreakerState {
     }
 }
 
-/// The sign that a call gives of its endpoint.
+/// The signal that a call gives of its endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(super) enum Signal {
     /// It works, with any answer.
     Works,
     /// It failed, in this way.
@@ -118,15 +118,15 @@ impl Breaker {
     }
 
     /// Returns leave to make one call; `None` while the endpoint rests.
-    pub(super) fn admit(&self) -> Option<Pass<'_>> {
-        let errand = self.lock().admit(Instant::now())?;
-        if errand == Errand::Probe {
+    pub(super) fn admit(&self) -> Option<Permit<'_>> {
+        let admission = self.lock().admit(Instant::now())?;
+        if admission == Admission::Probe {
             self.show(BreakerState::HalfOpen);
             tracing::info!(endpoint = %self.endpoint, "the endpoint has rested; one call probes it");
         }
-        Some(Pass {
+        Some(Permit {
             breaker: self,
-            errand,
+            admission,
             recorded: false,
         })
     }
@@ -150,17 +150,17 @@ impl Breaker {
         self.lock().shown(Instant::now())
     }
 
-    fn record(&self, errand: Errand, sign: Sign) {
-        let changed = self.lock().record(Instant::now(), errand, sign, &self.settings);
-        if errand == Errand::Probe {
+    fn record(&self, admission: Admission, signal: Signal) {
+        let changed = self.lock().record(Instant::now(), admission, signal, &self.settings);
+        if admission == Admission::Probe {
             self.probed.notify_waiters();
         }
         let Some(state) = changed else {
             return;
         };
         self.show(state);
-        match (state, sign) {
-            (BreakerState::Open, Sign::Fault(fault)) => {
+        match (state, signal) {
+            (BreakerState::Open, Signal::Fault(fault)) => {
                 tracing::warn!(endpoint = %self.endpoint, fault, "the endpoint keeps failing and is left alone for a while");
             }
             (BreakerState::Closed, _) => tracing::info!(endpoint = %self.endpoint, "the endpoint works again"),
@@ -180,7 +180,7 @@ impl Breaker {
 
 /// The purpose of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Errand {
+enum Admission {
     Ordinary,
     Probe,
     /// Beside the probe of a doubted endpoint.
@@ -188,43 +188,43 @@ enum Errand {
 }
 
 /// Leave to make one call. Dropped without a record, it says nothing about the endpoint.
-pub(super) struct Pass<'a> {
+pub(super) struct Permit<'a> {
     breaker: &'a Breaker,
-    errand: Errand,
+    admission: Admission,
     recorded: bool,
 }
 
-impl Pass<'_> {
+impl Permit<'_> {
     /// Waits for the probe of a doubted endpoint, no longer than this; returns `false` if it showed that the endpoint is to be left alone.
     pub(super) async fn wait(&self, longest: Duration) -> bool {
-        if self.errand == Errand::Behind {
+        if self.admission == Admission::Behind {
             let mut probed = std::pin::pin!(self.breaker.probed.notified());
             probed.as_mut().enable();
             if matches!(*self.breaker.lock(), State::Doubted { probing: true }) {
                 let _ = tokio::time::timeout(longest, probed).await;
             }
         }
-        self.errand != Errand::Behind || !matches!(*self.breaker.lock(), State::Open { .. })
+        self.admission != Admission::Behind || !matches!(*self.breaker.lock(), State::Open { .. })
     }
 
     /// Records what the call showed.
-    pub(super) fn record(mut self, sign: Sign) {
+    pub(super) fn record(mut self, signal: Signal) {
         self.recorded = true;
-        self.breaker.record(self.errand, sign);
+        self.breaker.record(self.admission, signal);
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         if !self.recorded {
-            self.breaker.record(self.errand, Sign::Nothing);
+            self.breaker.record(self.admission, Signal::Nothing);
         }
     }
 }
 
 /// The state of a breaker. It has no clock of its own.
 enum State {
-    Closed { latest: VecDeque<(Instant, Sign)> },
+    Closed { latest: VecDeque<(Instant, Signal)> },
     Doubted { probing: bool },
     Open { until: Instant, rest: Duration },
     Probing { rest: Duration },
@@ -245,17 +245,17 @@ impl State {
         }
     }
 
-    fn admit(&mut self, now: Instant) -> Option<Errand> {
+    fn admit(&mut self, now: Instant) -> Option<Admission> {
         match *self {
-            State::Closed { .. } => Some(Errand::Ordinary),
-            State::Doubted { probing: true } => Some(Errand::Behind),
+            State::Closed { .. } => Some(Admission::Ordinary),
+            State::Doubted { probing: true } => Some(Admission::Behind),
             State::Doubted { probing: false } => {
                 *self = State::Doubted { probing: true };
-                Some(Errand::Probe)
+                Some(Admission::Probe)
             }
             State::Open { until, rest } if until <= now => {
                 *self = State::Probing { rest };
-                Some(Errand::Probe)
+                Some(Admission::Probe)
             }
             State::Open { .. } | State::Probing { .. } => None,
         }
@@ -279,22 +279,28 @@ impl State {
     }
 
     /// Takes note of a call; returns the new state, if that changed it.
-    fn record(&mut self, now: Instant, errand: Errand, sign: Sign, settings: &Settings) -> Option<BreakerState> {
-        let next = match (&mut *self, errand) {
+    fn record(
+        &mut self,
+        now: Instant,
+        admission: Admission,
+        signal: Signal,
+        settings: &Settings,
+    ) -> Option<BreakerState> {
+        let next = match (&mut *self, admission) {
             (State::Closed { latest }, _) => {
-                let enough = notice(latest, now, sign, settings.faults);
+                let enough = notice(latest, now, signal, settings.faults);
                 enough.then(|| State::open(now, settings.rest, settings))?
             }
-            (State::Doubted { .. }, Errand::Probe) => match sign {
-                Sign::Works => State::closed(),
-                Sign::Fault(_) => State::open(now, settings.rest, settings),
-                Sign::Nothing => State::Doubted { probing: false },
+            (State::Doubted { .. }, Admission::Probe) => match signal {
+                Signal::Works => State::closed(),
+                Signal::Fault(_) => State::open(now, settings.rest, settings),
+                Signal::Nothing => State::Doubted { probing: false },
             },
-            (State::Probing { rest }, Errand::Probe) => match sign {
-                Sign::Works => State::closed(),
-                Sign::Fault(_) => State::open(now, rest.saturating_mul(2), settings),
+            (State::Probing { rest }, Admission::Probe) => match signal {
+                Signal::Works => State::closed(),
+                Signal::Fault(_) => State::open(now, rest.saturating_mul(2), settings),
                 // Nothing was learned: the next call probes.
-                Sign::Nothing => State::Open {
+                Signal::Nothing => State::Open {
                     until: now,
                     rest: *rest,
                 },
@@ -308,12 +314,12 @@ impl State {
 }
 
 /// Takes note of a call; returns `true` if that is one fault too many.
-fn notice(latest: &mut VecDeque<(Instant, Sign)>, now: Instant, sign: Sign, most: usize) -> bool {
-    match sign {
-        Sign::Nothing => return false,
+fn notice(latest: &mut VecDeque<(Instant, Signal)>, now: Instant, signal: Signal, most: usize) -> bool {
+    match signal {
+        Signal::Nothing => return false,
         // Nothing to forgive: the usual case costs nothing.
-        Sign::Works if latest.is_empty() => return false,
-        Sign::Works | Sign::Fault(_) => latest.push_back((now, sign)),
+        Signal::Works if latest.is_empty() => return false,
+        Signal::Works | Signal::Fault(_) => latest.push_back((now, signal)),
     }
     while latest.len() > WINDOW
         || latest
@@ -322,7 +328,10 @@ fn notice(latest: &mut VecDeque<(Instant, Sign)>, now: Instant, sign: Sign, most
     {
         latest.pop_front();
     }
-    let faults = latest.iter().filter(|(_, sign)| matches!(sign, Sign::Fault(_))).count();
+    let faults = latest
+        .iter()
+        .filter(|(_, signal)| matches!(signal, Signal::Fault(_)))
+        .count();
     faults >= most && faults * 2 >= latest.len()
 }
 

@@ -20,11 +20,11 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::time::Instant;
 
-use super::breaker::{self, Breaker, BreakerState, Pass, Sign};
+use super::breaker::{self, Breaker, BreakerState, Permit, Signal};
 use super::failure::Blame;
 use super::model::ChatModel;
 use super::pace::Pace;
-use super::retry::Patience;
+use super::retry::RetryBudget;
 use super::settings::{self, SettingsError};
 use super::{Cost, Failure, Reply, Request, Usage};
 
@@ -222,33 +222,33 @@ impl Link {
     async fn ask(
         &self,
         request: Request<'_>,
-        pass: Pass<'_>,
+        permit: Permit<'_>,
         until: Instant,
-        patience: Patience,
+        budget: RetryBudget,
     ) -> Result<Reply, Failure> {
         // A hint of another node costs no call more than a part of its time.
         let left = until.saturating_duration_since(Instant::now());
-        if !pass.wait(left / 4).await {
-            pass.record(Sign::Nothing);
+        if !permit.wait(left / 4).await {
+            permit.record(Signal::Nothing);
             return Err(Failure::BreakerOpen);
         }
-        let longest_wait = match patience {
-            Patience::ToTheEnd => until.saturating_duration_since(Instant::now()),
-            Patience::OthersWait => Duration::ZERO,
+        let longest_wait = match budget {
+            RetryBudget::ToTheEnd => until.saturating_duration_since(Instant::now()),
+            RetryBudget::OthersWait => Duration::ZERO,
         };
         let Some(room) = self.pace.reserve(|| self.model.estimate(&request), longest_wait) else {
-            pass.record(Sign::Nothing);
+            permit.record(Signal::Nothing);
             return Err(Failure::EndpointLimit);
         };
         if !room.wait.is_zero() {
             tokio::time::sleep(room.wait).await;
         }
         let given = until.saturating_duration_since(Instant::now());
-        let answer = self.model.insist(request, until, patience).await;
+        let answer = self.model.insist(request, until, budget).await;
         if let Ok(reply) = &answer {
             self.pace.settle(room, reply.usage.tokens());
         }
-        pass.record(self.sign(&answer, given));
+        permit.record(self.signal(&answer, given));
         answer
     }
 
@@ -264,16 +264,16 @@ impl Link {
         }
     }
 
-    fn sign(&self, answer: &Result<Reply, Failure>, given: Duration) -> Sign {
+    fn signal(&self, answer: &Result<Reply, Failure>, given: Duration) -> Signal {
         let Err(failure) = answer else {
-            return Sign::Works;
+            return Signal::Works;
         };
         match (failure.blame(), failure) {
             // No endpoint answers within next to no time.
-            (Blame::Endpoint, Failure::Timeout) if given < self.model.settings().timeout / 10 => Sign::Nothing,
-            (Blame::Endpoint, failure) => Sign::Fault(failure.code()),
-            (Blame::Traffic, _) => Sign::Nothing,
-            (Blame::Conversation, _) => Sign::Works,
+            (Blame::Endpoint, Failure::Timeout) if given < self.model.settings().timeout / 10 => Signal::Nothing,
+            (Blame::Endpoint, failure) => Signal::Fault(failure.code()),
+            (Blame::Traffic, _) => Signal::Nothing,
+            (Blame::Conversation, _) => Signal::Works,
         }
     }
 }
@@ -292,7 +292,7 @@ struct Call<'a> {
     failure: Option<Failure>,
 }
 
-type Leg<'a> = BoxFuture<'a, (&'a Link, Result<Reply, Failure>)>;
+type PendingCall<'a> = BoxFuture<'a, (&'a Link, Result<Reply, Failure>)>;
 
 impl<'a> Call<'a> {
     async fn run(mut self) -> ChatOutcome {
@@ -304,15 +304,15 @@ impl<'a> Call<'a> {
     }
 
     async fn first_answer(&mut self) -> Result<Reply, Failure> {
-        let mut legs = FuturesUnordered::new();
+        let mut calls = FuturesUnordered::new();
         let mut hedge_at = None;
         let mut hedges_left = usize::from(self.chain.hedge_after.is_some());
         loop {
-            if legs.is_empty() {
-                let Some(leg) = self.next_leg() else {
+            if calls.is_empty() {
+                let Some(call) = self.next_call() else {
                     return Err(self.failure.take().unwrap_or(Failure::BreakerOpen));
                 };
-                legs.push(leg);
+                calls.push(call);
                 hedge_at = self.chain.hedge_after.map(|after| Instant::now() + after);
             }
             let hedge = async {
@@ -323,7 +323,7 @@ impl<'a> Call<'a> {
             };
             tokio::select! {
                 biased;
-                Some((link, answer)) = legs.next() => {
+                Some((link, answer)) = calls.next() => {
                     if let Some(place) = self.waiting.iter().position(|one| std::ptr::eq(*one, link)) {
                         self.waiting.swap_remove(place);
                     }
@@ -335,9 +335,9 @@ impl<'a> Call<'a> {
                 }
                 () = hedge => {
                     hedges_left = 0;
-                    if let Some(leg) = self.next_leg().or_else(|| self.same_again()) {
+                    if let Some(call) = self.next_call().or_else(|| self.same_again()) {
                         tracing::debug!("an endpoint is slow; another call is made beside it");
-                        legs.push(leg);
+                        calls.push(call);
                     }
                 }
             }
@@ -345,7 +345,7 @@ impl<'a> Call<'a> {
     }
 
     /// Makes a call of the next endpoint that may be asked.
-    fn next_leg(&mut self) -> Option<Leg<'a>> {
+    fn next_call(&mut self) -> Option<PendingCall<'a>> {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             self.failure.get_or_insert(Failure::Timeout);
@@ -354,32 +354,32 @@ impl<'a> Call<'a> {
         let links = self.chain.links.as_slice();
         while let Some(link) = links.get(self.next) {
             self.next += 1;
-            let Some(pass) = link.breaker.admit() else {
+            let Some(permit) = link.breaker.admit() else {
                 continue;
             };
             let after = links.get(self.next..).unwrap_or_default();
             let others = after.iter().filter(|link| link.breaker.would_admit()).count();
-            let (until, patience) = match u32::try_from(others) {
-                Ok(0) | Err(_) => (self.deadline, Patience::ToTheEnd),
-                Ok(others) => (Instant::now() + left * 2 / (others + 2), Patience::OthersWait),
+            let (until, budget) = match u32::try_from(others) {
+                Ok(0) | Err(_) => (self.deadline, RetryBudget::ToTheEnd),
+                Ok(others) => (Instant::now() + left * 2 / (others + 2), RetryBudget::OthersWait),
             };
-            return Some(self.leg(link, pass, until, patience));
+            return Some(self.call(link, permit, until, budget));
         }
         None
     }
 
     /// Makes another call of the endpoint that is being asked.
-    fn same_again(&mut self) -> Option<Leg<'a>> {
+    fn same_again(&mut self) -> Option<PendingCall<'a>> {
         let link = self.asked?;
-        let pass = link.breaker.admit()?;
-        Some(self.leg(link, pass, self.deadline, Patience::OthersWait))
+        let permit = link.breaker.admit()?;
+        Some(self.call(link, permit, self.deadline, RetryBudget::OthersWait))
     }
 
-    fn leg(&mut self, link: &'a Link, pass: Pass<'a>, until: Instant, patience: Patience) -> Leg<'a> {
+    fn call(&mut self, link: &'a Link, permit: Permit<'a>, until: Instant, budget: RetryBudget) -> PendingCall<'a> {
         self.asked = Some(link);
         self.waiting.push(link);
         let request = self.request;
-        Box::pin(async move { (link, link.ask(request, pass, until, patience).await) })
+        Box::pin(async move { (link, link.ask(request, permit, until, budget).await) })
     }
 
     /// Notes a fault, and then asks the next endpoint.

@@ -13,7 +13,7 @@ use tracing::{Instrument, Span};
 use super::address::Endpoint;
 use super::completion::{Completion, Reply, RequestBody, read_answer, usage_of};
 use super::dialect::{Dialect, Format, Memory};
-use super::retry::{Patience, Retry};
+use super::retry::{Retry, RetryBudget};
 use super::settings::{Settings, SettingsError};
 use super::transport::Transport;
 use super::usage::{Cost, Usage, estimate_tokens};
@@ -71,22 +71,22 @@ impl ChatModel {
     ///
     /// A [`Failure`]; also when there is a reply but it is empty, cut off, filtered or a refusal.
     pub async fn chat(&self, request: Request<'_>, deadline: Instant) -> Result<Reply, Failure> {
-        self.insist(request, deadline, Patience::ToTheEnd).await
+        self.insist(request, deadline, RetryBudget::ToTheEnd).await
     }
 
-    /// Asks, with this much patience for faults that may pass.
+    /// Asks, with this budget of tries after faults that may pass.
     pub(super) async fn insist(
         &self,
         request: Request<'_>,
         deadline: Instant,
-        patience: Patience,
+        budget: RetryBudget,
     ) -> Result<Reply, Failure> {
         let begun = Instant::now();
         let deadline = deadline.min(begun + self.shared.settings.timeout);
         if deadline <= begun {
             return Err(Failure::Timeout);
         }
-        let call = self.shared.converse(request, deadline, patience);
+        let call = self.shared.converse(request, deadline, budget);
         let span = self.span(&request);
         let answer = tokio::time::timeout_at(deadline, call.instrument(span.clone()))
             .await
@@ -134,12 +134,12 @@ impl ChatModel {
 
 impl Shared {
     /// Asks in the dialect that is remembered, and in others as far as the endpoint refuses it.
-    async fn converse(&self, request: Request<'_>, deadline: Instant, patience: Patience) -> Result<Reply, Failure> {
+    async fn converse(&self, request: Request<'_>, deadline: Instant, budget: RetryBudget) -> Result<Reply, Failure> {
         let (began, standing) = self.memory.recall();
         let mut dialect = began;
         let mut reason = None;
         loop {
-            match self.ask(&request, dialect, deadline, patience).await {
+            match self.ask(&request, dialect, deadline, budget).await {
                 Ok(body) => {
                     let said = read_answer(&body);
                     let reply = self.reply(&request, &body, said, dialect.format);
@@ -172,13 +172,13 @@ impl Shared {
         request: &Request<'_>,
         dialect: Dialect,
         deadline: Instant,
-        patience: Patience,
+        budget: RetryBudget,
     ) -> Result<Value, Failure> {
         let body = RequestBody::new(request, &self.settings, dialect);
         let client = Client::build(self.transport.http(), self.endpoint.clone()).with_http_service(Retry::new(
             self.transport.clone(),
             deadline,
-            patience,
+            budget,
         ));
         Box::pin(client.chat().create_byot(body)).await.map_err(Failure::from)
     }

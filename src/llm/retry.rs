@@ -26,9 +26,9 @@ const MAX_PAUSE_BEFORE_OTHERS: Duration = Duration::from_millis(250);
 /// The pause after the first attempt; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_millis(40);
 
-/// The patience with one endpoint.
+/// The tries and pauses that one endpoint is worth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Patience {
+pub(super) enum RetryBudget {
     /// As long as the deadline allows: there is no other endpoint.
     ToTheEnd,
     /// A moment: another endpoint could be asked instead.
@@ -40,15 +40,15 @@ pub(super) enum Patience {
 pub(super) struct Retry<S> {
     attempt: S,
     deadline: Instant,
-    patience: Patience,
+    budget: RetryBudget,
 }
 
 impl<S> Retry<S> {
-    pub(super) fn new(attempt: S, deadline: Instant, patience: Patience) -> Self {
+    pub(super) fn new(attempt: S, deadline: Instant, budget: RetryBudget) -> Self {
         Self {
             attempt,
             deadline,
-            patience,
+            budget,
         }
     }
 }
@@ -67,7 +67,7 @@ where
 
     fn call(&mut self, request: HttpRequestFactory) -> Attempt {
         let mut attempt = self.attempt.clone();
-        let (deadline, patience) = (self.deadline, self.patience);
+        let (deadline, budget) = (self.deadline, self.budget);
         Box::pin(async move {
             let mut count = 1;
             loop {
@@ -76,7 +76,7 @@ where
                     Err(failure) => failure,
                 };
                 let left = deadline.saturating_duration_since(Instant::now());
-                let Some(pause) = pause(&failure, count, left, patience) else {
+                let Some(pause) = pause(&failure, count, left, budget) else {
                     return Err(failure);
                 };
                 tracing::debug!(attempt = count, failure = failure.code(), "the model is asked again");
@@ -88,15 +88,15 @@ where
 }
 
 /// Returns the pause before the next attempt; `None` when there is to be none.
-fn pause(failure: &Failure, attempts: u32, left: Duration, patience: Patience) -> Option<Duration> {
+fn pause(failure: &Failure, attempts: u32, left: Duration, budget: RetryBudget) -> Option<Duration> {
     let (asked, most) = match failure.retry() {
         Again::Never => return None,
         Again::Once(asked) => (asked, MAX_ATTEMPTS_BEFORE_OTHERS),
         Again::After(asked) => (asked, MAX_ATTEMPTS),
     };
-    let (most, longest) = match patience {
-        Patience::ToTheEnd => (most, left),
-        Patience::OthersWait => (most.min(MAX_ATTEMPTS_BEFORE_OTHERS), left.min(MAX_PAUSE_BEFORE_OTHERS)),
+    let (most, longest) = match budget {
+        RetryBudget::ToTheEnd => (most, left),
+        RetryBudget::OthersWait => (most.min(MAX_ATTEMPTS_BEFORE_OTHERS), left.min(MAX_PAUSE_BEFORE_OTHERS)),
     };
     if attempts >= most {
         return None;
@@ -133,7 +133,7 @@ mod tests {
 
     /// Returns the pause when there is no other endpoint.
     fn pause(failure: &Failure, attempts: u32, left: Duration) -> Option<Duration> {
-        super::pause(failure, attempts, left, Patience::ToTheEnd)
+        super::pause(failure, attempts, left, RetryBudget::ToTheEnd)
     }
 
     fn asked(value: &str) -> Option<Duration> {
@@ -196,7 +196,7 @@ mod tests {
         let limited = |seconds| Failure::RateLimited {
             retry_after: Some(Duration::from_secs(seconds)),
         };
-        let pause = |failure: &Failure, attempts| super::pause(failure, attempts, left, Patience::OthersWait);
+        let pause = |failure: &Failure, attempts| super::pause(failure, attempts, left, RetryBudget::OthersWait);
         assert_eq!(pause(&limited(2), 1), None);
         assert!(pause(&limited(0), 1).is_some());
         assert!(pause(&Failure::Connect(NoConnection::Refused), 1).is_some());

@@ -2,7 +2,7 @@ use std::sync::LazyLock;
 
 use super::*;
 
-const FAULT: Sign = Sign::Fault("server_error");
+const FAULT: Signal = Signal::Fault("server_error");
 
 struct Tested {
     state: State,
@@ -23,10 +23,10 @@ fn opening_after(faults: usize) -> Tested {
 }
 
 impl Tested {
-    fn calls(&mut self, sign: Sign, count: usize) {
+    fn calls(&mut self, signal: Signal, count: usize) {
         for _ in 0..count {
-            let errand = self.state.admit(self.now).expect("a call is let through");
-            self.state.record(self.now, errand, sign, &self.settings);
+            let admission = self.state.admit(self.now).expect("a call is let through");
+            self.state.record(self.now, admission, signal, &self.settings);
         }
     }
 
@@ -48,17 +48,17 @@ fn it_opens_probes_and_closes() {
 
     breaker.wait(1_000);
     assert!(breaker.state.would_admit(breaker.now));
-    assert_eq!(breaker.state.admit(breaker.now), Some(Errand::Probe));
+    assert_eq!(breaker.state.admit(breaker.now), Some(Admission::Probe));
     assert_eq!(breaker.state.admit(breaker.now), None, "one call probes");
     assert!(!breaker.state.would_admit(breaker.now));
     breaker
         .state
-        .record(breaker.now, Errand::Probe, FAULT, &breaker.settings);
+        .record(breaker.now, Admission::Probe, FAULT, &breaker.settings);
     breaker.wait(1_500);
     assert_eq!(breaker.shown(), BreakerState::Open, "the second rest is twice as long");
 
     breaker.wait(500);
-    breaker.calls(Sign::Works, 1);
+    breaker.calls(Signal::Works, 1);
     assert_eq!(breaker.shown(), BreakerState::Closed);
     breaker.calls(FAULT, 2);
     assert_eq!(breaker.shown(), BreakerState::Closed, "it starts anew");
@@ -79,7 +79,7 @@ fn a_few_faults_among_many_calls_do_not_open_it() {
     let mut breaker = opening_after(3);
     for _ in 0..200 {
         breaker.calls(FAULT, 1);
-        breaker.calls(Sign::Works, 2);
+        breaker.calls(Signal::Works, 2);
     }
     assert_eq!(breaker.shown(), BreakerState::Closed);
 }
@@ -97,14 +97,14 @@ fn old_faults_are_forgotten() {
 #[test]
 fn what_says_nothing_changes_nothing() {
     let mut breaker = opening_after(2);
-    breaker.calls(Sign::Nothing, 50);
+    breaker.calls(Signal::Nothing, 50);
     assert_eq!(breaker.shown(), BreakerState::Closed);
     breaker.calls(FAULT, 2);
     breaker.wait(1_000);
-    breaker.calls(Sign::Nothing, 1);
+    breaker.calls(Signal::Nothing, 1);
     assert_eq!(
         breaker.state.admit(breaker.now),
-        Some(Errand::Probe),
+        Some(Admission::Probe),
         "a probe that was given up is made by the next call"
     );
 }
@@ -115,7 +115,7 @@ fn late_calls_from_before_do_not_count() {
     breaker.calls(FAULT, 1);
     let late = breaker
         .state
-        .record(breaker.now, Errand::Ordinary, Sign::Works, &breaker.settings);
+        .record(breaker.now, Admission::Ordinary, Signal::Works, &breaker.settings);
     assert_eq!((late, breaker.shown()), (None, BreakerState::Open));
 }
 
@@ -131,7 +131,7 @@ fn a_call_that_is_given_up_gives_its_pass_back() {
     let probe = breaker.admit().unwrap();
     assert!(breaker.admit().is_none());
     drop(probe);
-    breaker.admit().unwrap().record(Sign::Works);
+    breaker.admit().unwrap().record(Signal::Works);
     assert_eq!(breaker.state(), BreakerState::Closed);
 }
 
@@ -139,38 +139,38 @@ fn a_call_that_is_given_up_gives_its_pass_back() {
 fn an_endpoint_that_fails_elsewhere_is_probed_by_one_call_and_left_alone_only_for_its_own_fault() {
     let mut breaker = opening_after(3);
     breaker.state = State::Doubted { probing: false };
-    assert_eq!(breaker.state.admit(breaker.now), Some(Errand::Probe));
+    assert_eq!(breaker.state.admit(breaker.now), Some(Admission::Probe));
     assert_eq!(
         breaker.state.admit(breaker.now),
-        Some(Errand::Behind),
+        Some(Admission::Behind),
         "no call is refused for a hint"
     );
     breaker
         .state
-        .record(breaker.now, Errand::Behind, FAULT, &breaker.settings);
+        .record(breaker.now, Admission::Behind, FAULT, &breaker.settings);
     assert_eq!(breaker.shown(), BreakerState::Doubted);
     breaker
         .state
-        .record(breaker.now, Errand::Probe, Sign::Nothing, &breaker.settings);
+        .record(breaker.now, Admission::Probe, Signal::Nothing, &breaker.settings);
     assert_eq!(
         breaker.state.admit(breaker.now),
-        Some(Errand::Probe),
+        Some(Admission::Probe),
         "the next call probes"
     );
     breaker
         .state
-        .record(breaker.now, Errand::Probe, Sign::Works, &breaker.settings);
+        .record(breaker.now, Admission::Probe, Signal::Works, &breaker.settings);
     assert_eq!(breaker.shown(), BreakerState::Closed);
 
     breaker.state = State::Doubted { probing: true };
     breaker
         .state
-        .record(breaker.now, Errand::Probe, FAULT, &breaker.settings);
+        .record(breaker.now, Admission::Probe, FAULT, &breaker.settings);
     assert_eq!(breaker.shown(), BreakerState::Open);
     breaker.wait(1_000);
     assert_eq!(
         breaker.state.admit(breaker.now),
-        Some(Errand::Probe),
+        Some(Admission::Probe),
         "it rests as after faults of its own"
     );
 }
