@@ -50,7 +50,7 @@ impl Guardian {
 
     /// Returns the state of the link to shared state; `None` if none is configured.
     pub fn shared_state(&self) -> Option<LinkState> {
-        self.shared.as_ref().map(|link| link.standing().borrow().clone())
+        self.shared.as_ref().map(|link| link.state().borrow().clone())
     }
 
     /// Waits until the server of shared state answers, but no longer than this. Without one there is nothing to wait for.

@@ -59,12 +59,12 @@ pub struct Reloader {
     parts: Parts,
     state: Mutex<State>,
     /// Apart from the state, which is held while files are read.
-    word: Mutex<Word>,
+    status: Mutex<NodeStatus>,
 }
 
 /// What other nodes are told.
 #[derive(Clone, Default, PartialEq, Eq)]
-struct Word {
+struct NodeStatus {
     /// Times that files were read.
     reads: u64,
     /// The version in force.
@@ -114,7 +114,7 @@ pub enum ReloadError {
     Empty(PathBuf),
     /// Files change faster than they can be read.
     #[error("the files of the configuration changed while they were read")]
-    Restless,
+    FilesChanging,
 }
 
 /// Everything that a reload puts in force.
@@ -159,7 +159,7 @@ impl Reloader {
         };
         let version = state.snapshot.version();
         Ok(Self {
-            word: Mutex::new(Word { reads: 0, version }),
+            status: Mutex::new(NodeStatus { reads: 0, version }),
             state: Mutex::new(state),
             parts,
         })
@@ -184,9 +184,9 @@ impl Reloader {
                 Outcome::Broken
             }
         };
-        let mut word = self.word.lock().unwrap_or_else(PoisonError::into_inner);
-        word.reads += 1;
-        word.version = state.snapshot.version();
+        let mut status = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        status.reads += 1;
+        status.version = state.snapshot.version();
         metrics::counter!(names::RELOADS, "outcome" => outcome.as_str()).increment(1);
         outcome
     }
@@ -219,7 +219,7 @@ impl Reloader {
                 return fresh;
             }
         }
-        Err(ReloadError::Restless)
+        Err(ReloadError::FilesChanging)
     }
 
     fn read_once(&self) -> Result<Fresh, ReloadError> {

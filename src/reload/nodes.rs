@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use super::{Reloader, Word};
+use super::{NodeStatus, Reloader};
 use crate::shared::{Link, Topic};
 use crate::telemetry::names;
 
@@ -16,7 +16,7 @@ const GRACE: Duration = Duration::from_secs(5);
 pub fn join(reloader: &Arc<Reloader>, link: &Link) {
     let nodes = Nodes {
         reloader: Arc::downgrade(reloader),
-        heard: Mutex::default(),
+        known: Mutex::default(),
     };
     link.join("configuration", Arc::new(nodes));
 }
@@ -24,11 +24,11 @@ pub fn join(reloader: &Arc<Reloader>, link: &Link) {
 struct Nodes {
     /// Its guardian holds the link, which holds this.
     reloader: Weak<Reloader>,
-    heard: Mutex<Heard>,
+    known: Mutex<OtherNodes>,
 }
 
 #[derive(Default)]
-struct Heard {
+struct OtherNodes {
     others: Vec<String>,
     /// The time since which another version is in force elsewhere.
     differing_since: Option<Instant>,
@@ -38,32 +38,32 @@ struct Heard {
 
 impl Topic for Nodes {
     fn tell(&self) -> String {
-        let word = self
+        let status = self
             .reloader
             .upgrade()
-            .map(|reloader| word(&reloader))
+            .map(|reloader| status(&reloader))
             .unwrap_or_default();
-        format!("{} {}", word.reads, word.version)
+        format!("{} {}", status.reads, status.version)
     }
 
     fn hear(&self, others: Vec<String>) {
         let Some(reloader) = self.reloader.upgrade() else {
             return;
         };
-        let ours = word(&reloader).version;
+        let ours = status(&reloader).version;
         let differing = others.iter().filter(|told| version(told) != ours).count();
-        let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         match differing {
-            0 => heard.differing_since = None,
-            _ => _ = heard.differing_since.get_or_insert_with(Instant::now),
+            0 => known.differing_since = None,
+            _ => _ = known.differing_since.get_or_insert_with(Instant::now),
         }
-        let due = heard.differing_since.is_none_or(|since| since.elapsed() >= GRACE);
-        if due && heard.reported != differing {
-            heard.reported = differing;
+        let due = known.differing_since.is_none_or(|since| since.elapsed() >= GRACE);
+        if due && known.reported != differing {
+            known.reported = differing;
             report(&reloader, differing, others.len());
         }
-        let is_new = others.iter().any(|told| !heard.others.contains(told));
-        heard.others = others;
+        let is_new = others.iter().any(|told| !known.others.contains(told));
+        known.others = others;
         if is_new {
             // A reload compiles policies and templates.
             tokio::task::spawn_blocking(move || reloader.look("another node"));
@@ -71,8 +71,8 @@ impl Topic for Nodes {
     }
 }
 
-fn word(reloader: &Reloader) -> Word {
-    reloader.word.lock().unwrap_or_else(PoisonError::into_inner).clone()
+fn status(reloader: &Reloader) -> NodeStatus {
+    reloader.status.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
 /// Returns the version in what a node told.

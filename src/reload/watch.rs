@@ -27,7 +27,7 @@ const POLL_ONLY: Duration = Duration::from_secs(2);
 
 /// The data that the callback and the loop share.
 #[derive(Default)]
-struct Heard {
+struct WatchState {
     watched: Watched,
     /// Files that were written to and not closed, and since when.
     writing: BTreeMap<PathBuf, Instant>,
@@ -39,17 +39,17 @@ pub async fn watch(reloader: Arc<Reloader>) {
     if watched.is_empty() {
         return;
     }
-    let heard = Arc::new(Mutex::new(Heard {
+    let state = Arc::new(Mutex::new(WatchState {
         watched,
-        ..Heard::default()
+        ..WatchState::default()
     }));
     let (wake, mut woken) = mpsc::channel(1);
     // Without a watcher the channel stays open, and polling waits.
     let _open = wake.clone();
-    let mut watcher = watcher(Arc::clone(&heard), wake);
+    let mut watcher = watcher(Arc::clone(&state), wake);
     let mut folders = BTreeSet::new();
     loop {
-        let watched = lock(&heard).watched.clone();
+        let watched = lock(&state).watched.clone();
         let complete = follow(watcher.as_mut(), &mut folders, &watched);
         let looking = Arc::clone(&reloader);
         // A reload compiles policies and templates.
@@ -60,63 +60,63 @@ pub async fn watch(reloader: Arc<Reloader>) {
         let now = looked.await.unwrap_or_else(|_| watched.clone());
         if now != watched {
             // Other files belong to it from now on.
-            lock(&heard).watched = now;
+            lock(&state).watched = now;
             continue;
         }
         let poll = if complete { POLL } else { POLL_ONLY };
         // The result does not matter: something happened, or time has passed.
         let _ = tokio::time::timeout(poll, woken.recv()).await;
-        settle(&heard, &mut woken).await;
+        settle(&state, &mut woken).await;
     }
 }
 
-fn lock(heard: &Mutex<Heard>) -> std::sync::MutexGuard<'_, Heard> {
-    heard.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(state: &Mutex<WatchState>) -> std::sync::MutexGuard<'_, WatchState> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Waits until nothing happens, and nothing is being written.
-async fn settle(heard: &Mutex<Heard>, woken: &mut mpsc::Receiver<()>) {
+async fn settle(state: &Mutex<WatchState>, woken: &mut mpsc::Receiver<()>) {
     let begun = Instant::now();
     while begun.elapsed() < MAX_WRITING {
         let quiet = tokio::time::timeout(QUIET, woken.recv()).await.is_err();
-        let mut heard = lock(heard);
-        heard.writing.retain(|_, since| since.elapsed() < MAX_WRITING);
-        if quiet && heard.writing.is_empty() {
+        let mut state = lock(state);
+        state.writing.retain(|_, since| since.elapsed() < MAX_WRITING);
+        if quiet && state.writing.is_empty() {
             return;
         }
     }
 }
 
-fn watcher(heard: Arc<Mutex<Heard>>, wake: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
-    let hear = move |event: notify::Result<Event>| {
+fn watcher(state: Arc<Mutex<WatchState>>, wake: mpsc::Sender<()>) -> Option<RecommendedWatcher> {
+    let on_event = move |event: notify::Result<Event>| {
         let Ok(event) = event else {
             // Something was missed: look.
             let _ = wake.try_send(());
             return;
         };
-        let mut heard = lock(&heard);
+        let mut state = lock(&state);
         let closed = EventKind::Access(AccessKind::Close(AccessMode::Write));
         // A file that was only read has not changed; a reload reads as well.
         if matches!(event.kind, EventKind::Access(_)) && event.kind != closed {
             return;
         }
-        if !event.need_rescan() && !event.paths.iter().any(|path| heard.watched.concerns(path)) {
+        if !event.need_rescan() && !event.paths.iter().any(|path| state.watched.concerns(path)) {
             return;
         }
         for path in event.paths {
             match event.kind {
                 EventKind::Modify(notify::event::ModifyKind::Data(_)) if cfg!(target_os = "linux") => {
-                    heard.writing.entry(path).or_insert_with(Instant::now);
+                    state.writing.entry(path).or_insert_with(Instant::now);
                 }
                 _ => {
-                    heard.writing.remove(&path);
+                    state.writing.remove(&path);
                 }
             }
         }
         // A loop that is awake already needs no second call.
         let _ = wake.try_send(());
     };
-    notify::recommended_watcher(hear)
+    notify::recommended_watcher(on_event)
         .inspect_err(|error| tracing::warn!(%error, "folders cannot be watched: files are looked at every 2 seconds"))
         .ok()
 }

@@ -71,7 +71,7 @@ struct Inner {
     held: ArcSwapOption<Held>,
     /// The time until which calls wait for the link that was lost last; `None` where it had not held for long.
     back_by: Mutex<Option<Instant>>,
-    standing: watch::Sender<LinkState>,
+    state: watch::Sender<LinkState>,
     broken: Notify,
     /// The time at which the server answered again, after it had not.
     returned: Mutex<Option<Instant>>,
@@ -102,7 +102,7 @@ impl Drop for Keeper {
 
 /// Says that a node is there, and what it tells: a write, so that a server that is full or read-only counts as away. Returns the number of
 /// nodes, the seconds for which state has been held, and what each node tells.
-static SAY: LazyLock<Script> = LazyLock::new(|| {
+static ANNOUNCE: LazyLock<Script> = LazyLock::new(|| {
     Script::new(
         "local now = tonumber(redis.call('TIME')[1])
          redis.call('ZADD', KEYS[1], now, ARGV[1])
@@ -153,7 +153,7 @@ impl Link {
             settings,
             held: ArcSwapOption::empty(),
             back_by: Mutex::default(),
-            standing: watch::Sender::new(away),
+            state: watch::Sender::new(away),
             broken: Notify::new(),
             returned: Mutex::default(),
             nodes: AtomicU32::new(1),
@@ -254,14 +254,14 @@ impl Link {
     }
 
     /// Returns the state of the link, and every change of it.
-    pub fn standing(&self) -> watch::Receiver<LinkState> {
-        self.inner.standing.subscribe()
+    pub fn state(&self) -> watch::Receiver<LinkState> {
+        self.inner.state.subscribe()
     }
 
     /// Waits until the server answers, but no longer than this. Returns `true` if it answers.
     pub async fn answers_within(&self, time: Duration) -> bool {
-        let mut standing = self.standing();
-        let answers = standing.wait_for(|standing| *standing == LinkState::Answers);
+        let mut state = self.state();
+        let answers = state.wait_for(|state| *state == LinkState::Answers);
         tokio::time::timeout(time, answers).await.is_ok()
     }
 
@@ -274,7 +274,7 @@ impl Link {
     #[cfg(test)]
     pub(super) async fn count_nodes(&self) {
         let held = self.inner.held.load_full().unwrap();
-        self.inner.say(&mut held.connection.clone()).await.unwrap();
+        self.inner.announce(&mut held.connection.clone()).await.unwrap();
     }
 
     /// Breaks the link, which is connected again after its rest.
@@ -311,8 +311,8 @@ impl Link {
 
 /// What a node tells, by topic.
 type Words = BTreeMap<String, String>;
-/// The answer of [`SAY`].
-type Said = (u32, u64, HashMap<String, Vec<u8>>);
+/// The answer of [`ANNOUNCE`].
+type Announced = (u32, u64, HashMap<String, Vec<u8>>);
 
 impl Inner {
     /// Breaks the link, unless another one has taken its place.
@@ -327,7 +327,7 @@ impl Inner {
             *self.back_by.lock().unwrap_or_else(PoisonError::into_inner) = back_by;
             tracing::warn!(why, "shared state does not answer: this node goes on by itself");
             metrics::counter!(names::SHARED_LOST).increment(1);
-            self.stand(LinkState::Away { why });
+            self.set_state(LinkState::Away { why });
             for topic in self.topics().clone().into_values() {
                 topic.hear(Vec::new());
             }
@@ -335,10 +335,10 @@ impl Inner {
         }
     }
 
-    fn stand(&self, standing: LinkState) {
-        let up = standing == LinkState::Answers;
+    fn set_state(&self, state: LinkState) {
+        let up = state == LinkState::Answers;
         metrics::gauge!(names::SHARED_UP).set(f64::from(u8::from(up)));
-        self.standing.send_replace(standing);
+        self.state.send_replace(state);
     }
 
     async fn connect(&self) -> Result<MultiplexedConnection, String> {
@@ -347,11 +347,11 @@ impl Inner {
             .set_response_timeout(Some(CONNECTING));
         let connecting = self.client.get_multiplexed_async_connection_with_config(&config);
         let mut connection = connecting.await.map_err(|error| error.kind_text())?;
-        self.say(&mut connection).await?;
+        self.announce(&mut connection).await?;
         Ok(connection)
     }
 
-    async fn say(&self, connection: &mut MultiplexedConnection) -> Result<(), String> {
+    async fn announce(&self, connection: &mut MultiplexedConnection) -> Result<(), String> {
         let place = |what: &str| format!("{}:{FORMAT}:{what}", self.settings.prefix);
         let (words, topics) = (place("words"), self.topics().clone());
         let told: Words = topics
@@ -361,13 +361,14 @@ impl Inner {
         let told = serde_json::to_vec(&told)
             .ok()
             .and_then(|told| self.seal.close(&words, &told));
-        let mut say = SAY.key(place("nodes"));
-        say.key(place("since"))
+        let mut script = ANNOUNCE.key(place("nodes"));
+        script
+            .key(place("since"))
             .key(&words)
             .arg(&self.name)
             .arg(told.unwrap_or_default());
-        let said = tokio::time::timeout(self.settings.timeout, say.invoke_async::<Said>(connection)).await;
-        let (nodes, age, told) = said
+        let announced = tokio::time::timeout(self.settings.timeout, script.invoke_async::<Announced>(connection)).await;
+        let (nodes, age, told) = announced
             .map_err(|_| "no answer in time".to_owned())?
             .map_err(|error| error.kind_text())?;
         self.nodes.store(nodes, Ordering::Relaxed);
@@ -402,10 +403,10 @@ async fn keep(inner: Arc<Inner>) {
                 let since = Instant::now();
                 let held = Arc::new(Held { connection, since });
                 inner.held.store(Some(Arc::clone(&held)));
-                inner.stand(LinkState::Answers);
+                inner.set_state(LinkState::Answers);
                 tracing::info!(nodes = inner.nodes.load(Ordering::Relaxed), "shared state answers");
                 while tokio::time::timeout(BEAT, inner.broken.notified()).await.is_err() {
-                    if let Err(why) = inner.say(&mut held.connection.clone()).await {
+                    if let Err(why) = inner.announce(&mut held.connection.clone()).await {
                         inner.lose(&held, why);
                     }
                 }
@@ -416,9 +417,9 @@ async fn keep(inner: Arc<Inner>) {
             }
             Err(why) => {
                 let away = LinkState::Away { why: why.clone() };
-                if *inner.standing.borrow() != away {
+                if *inner.state.borrow() != away {
                     tracing::warn!(why, "shared state cannot be reached: this node goes on by itself");
-                    inner.stand(away);
+                    inner.set_state(away);
                 }
             }
         }

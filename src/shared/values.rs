@@ -116,15 +116,15 @@ impl SharedValues {
             telling: tokio::sync::Mutex::default(),
         });
         let weak = Arc::downgrade(&inner);
-        let mut standing = link.standing();
+        let mut state = link.state();
         link.spawn(async move {
-            let answers = |standing: &LinkState| *standing == LinkState::Answers;
-            while standing.wait_for(answers).await.is_ok() {
+            let answers = |state: &LinkState| *state == LinkState::Answers;
+            while state.wait_for(answers).await.is_ok() {
                 let Some(inner) = weak.upgrade() else { return };
                 inner.retell();
                 inner.tell().await;
                 drop(inner);
-                if standing.changed().await.is_err() {
+                if state.changed().await.is_err() {
                     return;
                 }
             }

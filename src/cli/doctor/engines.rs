@@ -57,7 +57,7 @@ async fn redis(settings: crate::shared::Settings) -> Check {
         let took = begun.elapsed().as_millis();
         return Check::fine("shared state", format!("Redis answers and takes writes, in {took} ms"));
     }
-    let why = match &*link.standing().borrow() {
+    let why = match &*link.state().borrow() {
         LinkState::Away { why } => why.clone(),
         LinkState::Answers => String::new(),
     };

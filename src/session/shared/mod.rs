@@ -108,17 +108,13 @@ impl SharedSessions {
             merging: tokio::sync::Mutex::default(),
         });
         let merging = Arc::downgrade(&shared);
-        let mut standing = link.standing();
+        let mut state = link.state();
         link.spawn(async move {
-            while standing
-                .wait_for(|standing| *standing == LinkState::Answers)
-                .await
-                .is_ok()
-            {
+            while state.wait_for(|state| *state == LinkState::Answers).await.is_ok() {
                 let Some(shared) = merging.upgrade() else { return };
                 shared.merge_all().await;
                 drop(shared);
-                if standing.changed().await.is_err() {
+                if state.changed().await.is_err() {
                     return;
                 }
             }
