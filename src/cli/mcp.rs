@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::output::{difference, say, write};
-use super::{Ended, alone, printable};
+use super::{Ended, local_guardian, printable};
 use crate::gateway::{PinStatus, PinnedTool, Pins};
 
 /// Look at the tools that guarded MCP servers offered, and approve them.
@@ -61,7 +61,7 @@ impl Definitions {
 
 /// Returns the file of definitions.
 pub(super) fn definitions_file() -> anyhow::Result<PathBuf> {
-    Ok(alone::state_folder()?.join("mcp-tools.json"))
+    Ok(local_guardian::state_folder()?.join("mcp-tools.json"))
 }
 
 pub(super) fn run(command: &Command) -> anyhow::Result<Ended> {

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use super::Ended;
-use super::alone::{Alone, Asked, Profile, Remember};
+use super::local_guardian::{Asked, LocalGuardian, Profile, SessionMemory};
 use crate::gateway::{Bridge, Decider, Line, Lines, MAX_LINE, Pins, RemoteGuardian, Side};
 
 /// Guard an MCP server: run it, or reach it, and stand between it and the client that calls this command.
@@ -75,9 +75,9 @@ pub(super) fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
                 "[guardian] decides by itself: what other MCP servers of this client answer is not known here; `--guardian URL` \
                  of a running `guardian serve` judges them as one session"
             );
-            let own = alone.insert(Alone::new(
+            let own = alone.insert(LocalGuardian::new(
                 arguments.asked.config.as_deref(),
-                Remember::Here,
+                SessionMemory::Here,
                 Profile::Usual("default"),
                 None,
             )?);

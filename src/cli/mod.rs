@@ -5,9 +5,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "this is the place that prints")]
 
-mod alone;
 mod api;
-
 mod audit;
 mod checks;
 mod config;
@@ -19,6 +17,7 @@ mod input;
 mod judge;
 mod keys;
 mod learn;
+mod local_guardian;
 mod mcp;
 mod mcp_stdio;
 mod monitor;

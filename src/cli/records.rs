@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::Args;
 use secrecy::SecretString;
 
-use super::{ConfigArgument, alone, printable};
+use super::{ConfigArgument, local_guardian, printable};
 use crate::audit::{self, Address, AuditDatabase, AuditFiles, KeptFinding, KeptRecord, Query};
 use crate::config::Config;
 
@@ -141,7 +141,7 @@ impl RecordsArgument {
         let configured = loaded.audit.clone().map(|settings| Records::of(settings, None));
         let mut records: Vec<Records> = configured.transpose()?.flatten().into_iter().collect();
         if self.config.config.is_none() {
-            let of_hooks = alone::audit_file().context("the audit file of hooks")?;
+            let of_hooks = local_guardian::audit_file().context("the audit file of hooks")?;
             let is_new =
                 |file: &PathBuf| !matches!(records.first(), Some(Records::Lines(known)) if known.0 == [file.clone()]);
             records.extend(

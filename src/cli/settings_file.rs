@@ -8,7 +8,7 @@ use regex::{Captures, Regex};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::alone;
+use super::local_guardian;
 use super::output::{difference, say, write};
 use crate::files;
 
@@ -28,7 +28,9 @@ pub(super) fn read(file: &Path) -> anyhow::Result<Option<String>> {
 pub(super) fn note_file(folder: &str, file: &Path) -> anyhow::Result<PathBuf> {
     let hash = blake3::hash(file.as_os_str().as_encoded_bytes()).to_hex();
     let short: String = hash.chars().take(32).collect();
-    Ok(alone::state_folder()?.join(folder).join(format!("{short}.json")))
+    Ok(local_guardian::state_folder()?
+        .join(folder)
+        .join(format!("{short}.json")))
 }
 
 /// Reads the note of what was changed in a file: it holds the file before and after.

@@ -10,7 +10,7 @@ use url::{Host, Url};
 
 use super::output::say;
 use super::settings_file::{change, keep_note, note_file, read, read_note};
-use super::{Ended, alone, hook, printable};
+use super::{Ended, hook, local_guardian, printable};
 use crate::hook::wrap::{self, Client, Command, Folders, Form, Headers, Kind, Server};
 
 /// Put the MCP servers of a client behind the guardian, or take them out again.
@@ -212,7 +212,7 @@ fn file(arguments: &Arguments) -> anyhow::Result<PathBuf> {
         )
     })?;
     Ok(client.file(&Folders {
-        home: &alone::home()?,
+        home: &local_guardian::home()?,
         variable: &hook::variable,
     }))
 }

@@ -45,7 +45,7 @@ const TEN_MINUTES: u64 = 600_000;
 const DAY: u64 = 24 * 3_600;
 
 /// Returns the rules about each key, by its path.
-pub(crate) fn said() -> Vec<(String, Constraint)> {
+pub(crate) fn constraints() -> Vec<(String, Constraint)> {
     let plain = limits().into_iter().chain(kept()).chain(judging()).chain(gateways());
     let plain = plain.map(|(path, said)| (path.to_owned(), said));
     let sections = ["judge", "judge.endpoints", "judge.first"];
@@ -236,11 +236,11 @@ pub(super) fn check(file: &str, read: &toml::Table) -> Result<(), ConfigError> {
             });
         }
     }
-    for (path, said) in said() {
+    for (path, constraint) in constraints() {
         let names: Vec<&str> = path.split('.').collect();
         let mut found = Vec::new();
         each(read, &names, String::new(), &mut found);
-        let refused = |(key, value): (String, &toml::Value)| Some((key, said.refuses(value)?));
+        let refused = |(key, value): (String, &toml::Value)| Some((key, constraint.refuses(value)?));
         if let Some((key, why)) = found.into_iter().find_map(refused) {
             let file = file.to_owned();
             return Err(ConfigError::Invalid { file, key, why });

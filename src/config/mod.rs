@@ -8,6 +8,7 @@ mod audit;
 mod bounds;
 mod costs;
 mod endpoints;
+mod exports;
 mod file;
 mod gateways;
 mod judging;
@@ -16,14 +17,13 @@ mod learning;
 mod local;
 mod oidc;
 mod organisations;
-mod outlets;
 mod serve;
 mod settings;
 mod storage;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use bounds::{Constraint, said};
+pub(crate) use bounds::{Constraint, constraints};
 pub use file::ConfigFile;
 pub use keys::ApiKey;
 pub(crate) use organisations::moment;

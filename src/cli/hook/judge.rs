@@ -13,7 +13,7 @@ use url::Url;
 
 use super::Posture;
 use crate::cli::Ended;
-use crate::cli::alone::{Alone, Asked, Profile, Remember, home};
+use crate::cli::local_guardian::{Asked, LocalGuardian, Profile, SessionMemory, home};
 use crate::cli::output::say;
 use crate::hook::{Answerer, Event, OnFailure, Program, Ruling, Server};
 
@@ -127,9 +127,9 @@ fn here(arguments: &Arguments, event: &Event, bytes: usize, until: Instant) -> a
         .map_or(Profile::Usual("coding"), Profile::Named);
     let folders = event.folder.iter().cloned();
     let folders = folders.chain(home()?.to_str().map(str::to_owned)).collect();
-    let alone = Alone::new(
+    let alone = LocalGuardian::new(
         arguments.asked.config.as_deref(),
-        Remember::Kept(left),
+        SessionMemory::Kept(left),
         profile,
         Some(folders),
     )?;

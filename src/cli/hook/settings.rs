@@ -10,7 +10,7 @@ use url::Url;
 use super::listing::{self, Listed, Trust};
 use super::{Posture, variable};
 use crate::cli::Ended;
-use crate::cli::alone::{home, known_profile};
+use crate::cli::local_guardian::{home, known_profile};
 use crate::cli::output::say;
 use crate::cli::settings_file::{change, keep_note, note_file, read, read_note};
 use crate::hook::{self, Home, Hooked, Program};

@@ -19,12 +19,16 @@ use shape::Shape;
 
 /// Returns the schema of guardian.toml.
 pub(super) fn config() -> anyhow::Result<Value> {
-    schema::<crate::config::ConfigFile>("guardian.toml", crate::config::said(), crate::config::REFERENCE)
+    schema::<crate::config::ConfigFile>("guardian.toml", crate::config::constraints(), crate::config::REFERENCE)
 }
 
 /// Returns the schema of a policy.
 pub(super) fn policy() -> anyhow::Result<Value> {
-    schema::<crate::policy::PolicyFile>("A policy of aos-guardian", policies::said(), crate::policy::REFERENCE)
+    schema::<crate::policy::PolicyFile>(
+        "A policy of aos-guardian",
+        policies::constraints(),
+        crate::policy::REFERENCE,
+    )
 }
 
 /// Returns the schema of a line of a suite: a labelled step, a labelled session, or a message log with labels.

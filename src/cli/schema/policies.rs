@@ -10,7 +10,7 @@ use crate::model::{
 use crate::policy::{LongTexts, PROFILE_NAMES, SessionIncomplete, Suspected, Undeclared};
 
 /// Returns the rules about each key, by its path.
-pub(super) fn said() -> Vec<(String, Constraint)> {
+pub(super) fn constraints() -> Vec<(String, Constraint)> {
     let all = findings()
         .into_iter()
         .chain(own_rules())

@@ -48,7 +48,7 @@ impl Asked {
 }
 
 /// The guardian of this process.
-pub(super) struct Alone {
+pub(super) struct LocalGuardian {
     pub(super) guardian: Arc<Guardian>,
     pub(super) caller: Caller,
     pub(super) limits: wire::Limits,
@@ -92,18 +92,18 @@ pub(super) fn known_profile(name: &str) -> anyhow::Result<()> {
 
 /// The place where sessions are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Remember {
+pub(super) enum SessionMemory {
     /// In files, for the processes after this one; calls take turns, each at most so long.
     Kept(Duration),
     /// In this process.
     Here,
 }
 
-impl Alone {
+impl LocalGuardian {
     /// Puts the guardian together; its records are in the user's folder of states. `folders` are the user's, where what is work depends on that.
     pub(super) fn new(
         config: Option<&Path>,
-        remember: Remember,
+        remember: SessionMemory,
         profile: Profile<'_>,
         folders: Option<Vec<String>>,
     ) -> anyhow::Result<Self> {
@@ -113,7 +113,7 @@ impl Alone {
         start_logging(&config, Quiet::Yes)?;
         let folder = state_folder()?;
         config.sessions = match (config.sessions, remember) {
-            (Some(mut sessions), Remember::Kept(wait)) => {
+            (Some(mut sessions), SessionMemory::Kept(wait)) => {
                 let kept = sessions.kept.get_or_insert_with(|| session::Kept {
                     directory: folder.join("sessions"),
                     bytes: KEPT_BYTES,
@@ -122,8 +122,8 @@ impl Alone {
                 kept.wait = wait;
                 Some(sessions)
             }
-            (sessions, Remember::Kept(_)) => sessions,
-            (sessions, Remember::Here) => sessions.map(session::Settings::in_process),
+            (sessions, SessionMemory::Kept(_)) => sessions,
+            (sessions, SessionMemory::Here) => sessions.map(session::Settings::in_process),
         };
         std::fs::create_dir_all(&folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
         let guardian = app::guardian(&config, &audit::Settings::File(own_audit_file(&folder)))?;
