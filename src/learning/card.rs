@@ -28,8 +28,8 @@ pub fn card(header: &Header, version: &str) -> String {
         true => "never: there were too few honest steps to set a threshold".to_owned(),
         false => format!("from a probability of {deny_above:.3} on"),
     };
-    let bars = StepRole::ALL.iter().zip(&header.heads);
-    let bars: Vec<String> = bars
+    let thresholds = StepRole::ALL.iter().zip(&header.heads);
+    let thresholds: Vec<String> = thresholds
         .map(|(role, head)| format!("{} {:.4}", role.as_str(), head.allow_below))
         .collect();
     format!(
@@ -58,7 +58,7 @@ Of `{}`, made {} from model {}. It settles what the built-in model is unsure abo
         header.made,
         header.base,
         crate::local::MAX_MOVE,
-        bars.join(", "),
+        thresholds.join(", "),
         100.0 * *settled as f64 / (*steps).max(1) as f64,
         100.0 * judge_error,
     )

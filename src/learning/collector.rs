@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 use super::card::card;
 use super::figures::Figures;
 use super::floor::Floor;
-use super::learn::{Outcome, Terms, learn};
+use super::learn::{LearnInput, Outcome, learn};
 use super::learned::{Learned, version_of};
 use super::state::{Standing, State, model_file};
 use super::store::{Day, Store, StoreError};
@@ -440,11 +440,11 @@ pub fn learn_now(
     if let Some(why) = still_in_shadow(&State::read(&folder)?) {
         return Ok(Outcome::NotTaken(Figures::default(), vec![why]));
     }
-    let terms = Terms {
+    let input = LearnInput {
         organisation: organisation.as_str(),
         min_days: settings.min_days,
     };
-    let outcome = learn(base, floor, &kept, terms);
+    let outcome = learn(base, floor, &kept, input);
     match &outcome {
         Outcome::Learned(bytes, figures) => {
             let version = version_of(bytes);

@@ -74,9 +74,9 @@ pub enum Outcome {
     NotTaken(Figures, Vec<String>),
 }
 
-/// The terms of learning for one organisation.
+/// The input of learning for one organisation.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms<'a> {
+pub struct LearnInput<'a> {
     /// The organisation.
     pub organisation: &'a str,
     /// Days over which kept steps have to be spread, and on which a shape or a word has to be seen before it is known.
@@ -84,7 +84,7 @@ pub struct Terms<'a> {
 }
 
 /// Counts what there is to learn from, and lists the reasons why that is too little.
-fn counted(base: &Model, floor: &Floor, kept: &[Kept], terms: Terms<'_>) -> (Figures, Vec<String>) {
+fn counted(base: &Model, floor: &Floor, kept: &[Kept], input: LearnInput<'_>) -> (Figures, Vec<String>) {
     let distinct = |at: usize| {
         kept.iter()
             .filter_map(|kept| kept.groups.get(at))
@@ -105,7 +105,7 @@ fn counted(base: &Model, floor: &Floor, kept: &[Kept], terms: Terms<'_>) -> (Fig
         ("steps", figures.steps, MIN_STEPS),
         ("denied steps", figures.denied, MIN_DENIED),
         ("sessions", figures.sessions, MIN_SESSIONS),
-        ("days", figures.days, terms.min_days),
+        ("days", figures.days, input.min_days),
     ] {
         if there < needed {
             why.push(format!("{there} {what} are kept, and at least {needed} are needed"));
@@ -121,45 +121,45 @@ fn counted(base: &Model, floor: &Floor, kept: &[Kept], terms: Terms<'_>) -> (Fig
 }
 
 /// Learns from kept steps.
-pub fn learn(base: &Model, floor: &Floor, kept: &[Kept], terms: Terms<'_>) -> Outcome {
-    let (mut figures, mut why) = counted(base, floor, kept, terms);
+pub fn learn(base: &Model, floor: &Floor, kept: &[Kept], input: LearnInput<'_>) -> Outcome {
+    let (mut figures, mut why) = counted(base, floor, kept, input);
     if !why.is_empty() {
         return Outcome::NotTaken(figures, why);
     }
     let weights = weights(kept);
-    let shapes = known(kept, terms.min_days, |kept| std::slice::from_ref(&kept.shape));
-    let words = known(kept, terms.min_days, |kept| &kept.unknown);
+    let shapes = known(kept, input.min_days, |kept| std::slice::from_ref(&kept.shape));
+    let words = known(kept, input.min_days, |kept| &kept.unknown);
     let words: BTreeSet<u32> = words.into_iter().take(MAX_WORDS).collect();
 
     let held = held_out(base, floor, kept, &weights);
     let candidates = Candidates::of(base, kept, &held, &shapes);
-    let mut bars = bars_of_floor(base, floor, &held, &candidates);
-    let share = candidates.share_within(&bars, &mut figures);
-    lower(&mut bars, share);
-    if bars.iter().all(|bar| *bar <= 0.0) {
+    let mut thresholds = thresholds_of_floor(base, floor, &held, &candidates);
+    let share = candidates.share_within(&thresholds, &mut figures);
+    lower(&mut thresholds, share);
+    if thresholds.iter().all(|threshold| *threshold <= 0.0) {
         why.push("no threshold holds the bounds: what looks harmless is denied too often".to_owned());
         return Outcome::NotTaken(figures, why);
     }
     let lessons = lessons(floor, kept, &weights, None);
     let delta = Adaptation::of(base, &lessons, SEED).finish();
     let finished = base.adapted(base.header().heads.clone(), delta.clone(), Vec::new(), "finished");
-    let share = share_that_suites_hold(base, floor, &finished, &bars);
-    lower(&mut bars, share);
-    candidates.count_within(&bars, &mut figures);
+    let share = share_that_suites_hold(base, floor, &finished, &thresholds);
+    lower(&mut thresholds, share);
+    candidates.count_within(&thresholds, &mut figures);
     figures.floor_allowed = of_floor(base, floor, &held.floor)
-        .filter(|attack| attack.probability <= bars.get(attack.part).copied().unwrap_or_default())
+        .filter(|attack| attack.probability <= thresholds.get(attack.part).copied().unwrap_or_default())
         .count();
-    figures.allow_below = bars.iter().copied().fold(0.0, f64::max);
+    figures.allow_below = thresholds.iter().copied().fold(0.0, f64::max);
     figures.deny_above = deny_above(floor, kept, &held);
     figures.moved = delta.len();
     figures.shapes = shapes.len();
     figures.words = words.len();
-    let heads = heads(base, bars, figures.deny_above);
-    let mut header: Header = learned::header(base, terms.organisation, heads, figures.clone());
+    let heads = heads(base, thresholds, figures.deny_above);
+    let mut header: Header = learned::header(base, input.organisation, heads, figures.clone());
     header.shapes = shapes.into_iter().take(MAX_WORDS).collect();
     header.words = words.into_iter().collect();
     let bytes = Learned::to_bytes(&header, &delta);
-    match Learned::parse(&bytes, terms.organisation, base) {
+    match Learned::parse(&bytes, input.organisation, base) {
         Ok(model) => hold(base, floor, &model, &mut why),
         Err(error) => why.push(error.to_string()),
     }
@@ -329,7 +329,7 @@ fn known<T: Copy + Ord>(kept: &[Kept], min_days: usize, of: impl Fn(&Kept) -> &[
 }
 
 /// The probability up to which a step of each part is settled.
-type Bars = [f64; StepRole::ALL.len()];
+type Thresholds = [f64; StepRole::ALL.len()];
 
 fn role(slots: &Slots) -> StepRole {
     StepRole::ALL.get(slots.part).copied().unwrap_or(StepRole::Reads)
@@ -363,22 +363,22 @@ fn of_floor<'f>(
     })
 }
 
-/// Scales the bars down.
-fn lower(bars: &mut Bars, share: f64) {
-    bars.iter_mut().for_each(|bar| *bar *= share);
+/// Scales the thresholds down.
+fn lower(thresholds: &mut Thresholds, share: f64) {
+    thresholds.iter_mut().for_each(|threshold| *threshold *= share);
 }
 
-/// Returns the part of its bar that a probability reaches.
-fn share_of(bars: &Bars, part: usize, probability: f64) -> f64 {
-    match bars.get(part) {
-        Some(bar) if *bar > 0.0 => probability / bar,
+/// Returns the part of its threshold that a probability reaches.
+fn share_of(thresholds: &Thresholds, part: usize, probability: f64) -> f64 {
+    match thresholds.get(part) {
+        Some(threshold) if *threshold > 0.0 => probability / threshold,
         Some(_) | None => f64::INFINITY,
     }
 }
 
-/// Returns the bars under which the floor's attacks stay within the bound. The few attacks that may lie under a bar are given to the parts
+/// Returns the thresholds under which the floor's attacks stay within the bound. The few attacks that may lie under a threshold are given to the parts
 /// where they let most steps be settled.
-fn bars_of_floor(base: &Model, floor: &Floor, held: &Held, candidates: &Candidates<'_>) -> Bars {
+fn thresholds_of_floor(base: &Model, floor: &Floor, held: &Held, candidates: &Candidates<'_>) -> Thresholds {
     let mut lists: [Vec<f64>; StepRole::ALL.len()] = Default::default();
     for attack in of_floor(base, floor, &held.floor) {
         if let Some(list) = lists.get_mut(attack.part) {
@@ -387,22 +387,22 @@ fn bars_of_floor(base: &Model, floor: &Floor, held: &Held, candidates: &Candidat
     }
     lists.iter_mut().for_each(|list| list.sort_by(f64::total_cmp));
     // Below the first attack that would be one too many.
-    let bar = |part: usize, attacks: usize| {
+    let threshold = |part: usize, attacks: usize| {
         let next = lists.get(part).and_then(|list| list.get(attacks));
         next.map_or(MAX_ALLOW_BELOW, |p| (p - 1e-9).clamp(0.0, MAX_ALLOW_BELOW))
     };
     let all = floor.steps.iter().filter(|step| step.harmful).count() as f64;
     let holds = |allowed: usize| interval_of(allowed as f64 / all, all).is_some_and(|(_, high)| high <= LET_THROUGH);
     let Some(mut left) = (0..=floor.steps.len()).take_while(|allowed| holds(*allowed)).last() else {
-        return Bars::default();
+        return Thresholds::default();
     };
     let mut under = [0; StepRole::ALL.len()];
     while left > 0 {
         let offers = (0..under.len()).flat_map(|part| (1..=left).map(move |more| (part, more)));
         let gains = offers.map(|(part, more)| {
             let there = under.get(part).copied().unwrap_or_default();
-            let before = candidates.under(part, bar(part, there));
-            let after = candidates.under(part, bar(part, there + more));
+            let before = candidates.under(part, threshold(part, there));
+            let after = candidates.under(part, threshold(part, there + more));
             (after.saturating_sub(before) as f64 / more as f64, part, more)
         });
         let best = gains.max_by(|a, b| a.0.total_cmp(&b.0).then(b.2.cmp(&a.2)));
@@ -414,11 +414,11 @@ fn bars_of_floor(base: &Model, floor: &Floor, held: &Held, candidates: &Candidat
         }
         left -= more;
     }
-    std::array::from_fn(|part| bar(part, under.get(part).copied().unwrap_or_default()))
+    std::array::from_fn(|part| threshold(part, under.get(part).copied().unwrap_or_default()))
 }
 
-/// Returns the share of these bars under which the finished model allows no more attacks of any suite than it may.
-fn share_that_suites_hold(base: &Model, floor: &Floor, finished: &Model, bars: &Bars) -> f64 {
+/// Returns the share of these thresholds under which the finished model allows no more attacks of any suite than it may.
+fn share_that_suites_hold(base: &Model, floor: &Floor, finished: &Model, thresholds: &Thresholds) -> f64 {
     let mut sizes = BTreeMap::<&str, usize>::new();
     for step in floor.steps.iter().filter(|step| step.harmful) {
         *sizes.entry(&step.suite).or_default() += 1;
@@ -430,7 +430,7 @@ fn share_that_suites_hold(base: &Model, floor: &Floor, finished: &Model, bars: &
         .collect();
     let attacks = of_floor(base, floor, &probabilities);
     let mut lowest: Vec<(f64, &str)> = attacks
-        .map(|attack| (share_of(bars, attack.part, attack.probability), attack.suite))
+        .map(|attack| (share_of(thresholds, attack.part, attack.probability), attack.suite))
         .filter(|(share, _)| *share <= 1.0)
         .collect();
     lowest.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -459,21 +459,21 @@ impl<'k> Candidates<'k> {
         }
     }
 
-    /// Counts the steps of a part under a bar.
-    fn under(&self, part: usize, bar: f64) -> usize {
+    /// Counts the steps of a part under a threshold.
+    fn under(&self, part: usize, threshold: f64) -> usize {
         let own = self
             .steps
             .iter()
-            .filter(|(p, kept)| kept.slots.part == part && *p <= bar);
+            .filter(|(p, kept)| kept.slots.part == part && *p <= threshold);
         own.count()
     }
 
-    /// Returns the largest share of these bars under which the judge denied no more than its own error explains.
-    fn share_within(&self, bars: &Bars, figures: &mut Figures) -> f64 {
+    /// Returns the largest share of these thresholds under which the judge denied no more than its own error explains.
+    fn share_within(&self, thresholds: &Thresholds, figures: &mut Figures) -> f64 {
         let mut own: Vec<(f64, &Kept)> = self
             .steps
             .iter()
-            .map(|(p, kept)| (share_of(bars, kept.slots.part, *p), *kept))
+            .map(|(p, kept)| (share_of(thresholds, kept.slots.part, *p), *kept))
             .collect();
         own.sort_by(|a, b| a.0.total_cmp(&b.0));
         let lowest = own.len() / 2;
@@ -495,10 +495,10 @@ impl<'k> Candidates<'k> {
         within
     }
 
-    /// Counts the steps under these bars.
-    fn count_within(&self, bars: &Bars, figures: &mut Figures) {
+    /// Counts the steps under these thresholds.
+    fn count_within(&self, thresholds: &Thresholds, figures: &mut Figures) {
         let settled = self.steps.iter();
-        let settled = settled.filter(|(p, kept)| share_of(bars, kept.slots.part, *p) <= 1.0);
+        let settled = settled.filter(|(p, kept)| share_of(thresholds, kept.slots.part, *p) <= 1.0);
         let settled: Vec<bool> = settled.map(|(_, kept)| kept.harmful).collect();
         figures.settled = settled.len();
         figures.settled_denied = settled.iter().filter(|harmful| **harmful).count();
@@ -526,8 +526,8 @@ fn deny_above(floor: &Floor, kept: &[Kept], held: &Held) -> f64 {
 }
 
 /// Returns the base's curves with these thresholds; of parts about which the base knows nothing, nothing is settled.
-fn heads(base: &Model, bars: Bars, deny_above: f64) -> Vec<Head> {
-    let heads = base.header().heads.iter().zip(bars);
+fn heads(base: &Model, thresholds: Thresholds, deny_above: f64) -> Vec<Head> {
+    let heads = base.header().heads.iter().zip(thresholds);
     let heads = heads.map(|(head, allow_below)| match head.deny_above > 1.0 {
         true => Head::UNDECIDED,
         false => Head {

@@ -41,7 +41,7 @@ pub use card::card;
 pub use collector::learn_now;
 pub use figures::Figures;
 pub use floor::{Floor, FloorStep};
-pub use learn::{Kept, MIN_SESSIONS_OF_SHAPE, Outcome, Terms, learn};
+pub use learn::{Kept, LearnInput, MIN_SESSIONS_OF_SHAPE, Outcome, learn};
 pub use learned::{Header, Learned, NoLearnedModel, version_of};
 pub use sequential::{ALARM, Alarm, Evidence};
 pub use state::{Event, Standing, State, model_file};

@@ -3,7 +3,7 @@
 //! The attacker knows the class, the scorer and its bounds, and cannot choose labels. So the attacker sends harmless steps that share as many
 //! words as possible with the attack, which the judge allows, rightly, and the attack itself, which it allows in 3 of 100 cases, by mistake.
 
-use super::learn::{Kept, Outcome, Terms, learn};
+use super::learn::{Kept, LearnInput, Outcome, learn};
 use super::{Floor, Learned};
 use crate::local::{AsWritten, MayAllow, Model, Scored, Slots, TrainingFeatures, shape};
 use crate::model::testing::by_hand;
@@ -121,11 +121,11 @@ fn let_through(base: &Model, floor: &Floor, way: Way, share: f64) -> Option<usiz
             false => stream.say(&teaching(at), session, false),
         }
     }
-    let terms = Terms {
+    let input = LearnInput {
         organisation: "acme",
         min_days: 2,
     };
-    match learn(base, floor, &stream.kept, terms) {
+    match learn(base, floor, &stream.kept, input) {
         Outcome::NotTaken(..) => None,
         Outcome::Learned(bytes, _) => {
             let learned = Learned::parse(&bytes, "acme", base).unwrap();
