@@ -167,12 +167,7 @@ impl Collector {
     fn suspend(&mut self, organisation: &OrganisationId) {
         if let Some(open) = self.open.get_mut(organisation) {
             open.live = Arc::new(Live::default());
-            let mut known = self
-                .shared
-                .organisations
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
-            known.insert(organisation.clone(), Arc::clone(&open.live));
+            self.shared.serve(organisation, &open.live);
         }
     }
 
@@ -217,12 +212,7 @@ impl Collector {
                 learned: live,
                 ..Live::default()
             });
-            let mut known = self
-                .shared
-                .organisations
-                .write()
-                .unwrap_or_else(PoisonError::into_inner);
-            known.insert(organisation.clone(), Arc::clone(&open.live));
+            self.shared.serve(organisation, &open.live);
         }
     }
 

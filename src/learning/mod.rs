@@ -203,6 +203,14 @@ struct Shared {
     organisations: RwLock<HashMap<OrganisationId, Arc<Live>>>,
 }
 
+impl Shared {
+    /// Has an organisation's steps see this model from now on.
+    fn serve(&self, organisation: &OrganisationId, live: &Arc<Live>) {
+        let mut known = self.organisations.write().unwrap_or_else(PoisonError::into_inner);
+        known.insert(organisation.clone(), Arc::clone(live));
+    }
+}
+
 /// Organisations whose models are held at the same time.
 const MAX_ORGANISATIONS: usize = 10_000;
 
