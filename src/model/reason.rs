@@ -92,6 +92,15 @@ impl ReasonCode {
         fits.then(|| ReasonCode::Organisation(name.to_owned()))
     }
 
+    /// Returns the code of this name.
+    ///
+    /// # Errors
+    ///
+    /// Says what was expected and what was found.
+    pub fn named(name: &str) -> Result<Self, String> {
+        Self::parse(name).ok_or_else(|| format!("expected a published reason code or `org.…`, found `{name}`"))
+    }
+
     /// Ids in the OWASP Top 10 for LLM applications (`LLM01`) and for agentic applications (`ASI01`).
     pub fn owasp(&self) -> &'static [&'static str] {
         Self::entry(self).map_or(&[], |entry| entry.owasp)

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::taint::{plain, shingles};
-use super::{StepRecord, saved};
+use super::StepRecord;
 use crate::model::{Origin, Tool};
 use crate::text::words;
 
@@ -114,7 +114,6 @@ impl ToolTable {
 pub struct TaintedMemory {
     prints: Vec<u64>,
     /// The origin of its words.
-    #[serde(with = "saved::by_name")]
     pub origin: Origin,
     /// The tool whose output they came from, where it is known.
     pub tool: Option<String>,

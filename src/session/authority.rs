@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::saved;
 use crate::model::{Excerpt, Request, Voice};
 
 /// Bytes that are kept of one request.
@@ -22,7 +21,6 @@ const FIRST: usize = 2;
 /// The requests of the user of a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authority {
-    #[serde(with = "saved::each_by_field")]
     requests: Vec<Arc<Request>>,
     made: u32,
     /// The step in which the user first spoke.

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::source_text::KeptText;
 use super::taint::{Provenance, TaintIndex};
-use super::{StepRecord, saved};
+use super::StepRecord;
 use crate::model::Confidence;
 use crate::tools::ClassSet;
 
@@ -36,7 +36,6 @@ pub struct Instruction {
     /// Fingerprints of the stems of its words, sorted.
     stems: Vec<u64>,
     /// The likelihood that it is one. `Low`: it only asks for something, as any letter may.
-    #[serde(with = "saved::by_name")]
     pub confidence: Confidence,
     /// True if it speaks to software.
     pub addressed: bool,
@@ -64,7 +63,6 @@ pub struct Called {
     /// The tool.
     pub tool: String,
     /// The classes of the tool.
-    #[serde(with = "saved::by_name")]
     pub classes: ClassSet,
 }
 

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::taint::{keys_of, words_of};
-use super::{lexicon, saved};
+use super::lexicon;
 use crate::model::{Earlier, Kind, Origin, Step, head};
 use crate::shell::CommandSummary;
 use crate::text::words::plain;
@@ -32,7 +32,6 @@ pub(super) enum Side {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Intent {
     pub(super) side: Side,
-    #[serde(with = "saved::by_name")]
     acts: ClassSet,
     values: Vec<u64>,
     /// The folders of paths among them.

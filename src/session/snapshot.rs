@@ -10,7 +10,7 @@ use super::facts::SessionFacts;
 use super::intent::Intent;
 use super::rules::retry_after_denial;
 use super::step_record::Identity;
-use super::{Authority, Digest, Settings, StepRecord, ToolSeen, approval, first_read, relevance, saved};
+use super::{Authority, Digest, Settings, StepRecord, ToolSeen, approval, first_read, relevance};
 use crate::model::{Earlier, Gap, History, Kind, Origin, Outcome, Step};
 
 /// Steps before this one that are told where only a credential joins them.
@@ -26,7 +26,6 @@ const MAX_POSTINGS: usize = 8;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Event {
     /// The step as it is told to a judge.
-    #[serde(with = "saved::by_field")]
     pub step: Arc<Earlier>,
     /// The id that a call shares with its answer.
     pub call: Option<String>,
@@ -52,7 +51,6 @@ pub struct SessionSnapshot {
     next: u32,
     forgotten: u32,
     bytes: usize,
-    #[serde(with = "saved::by_name_if_any")]
     gap: Option<Gap>,
 }
 

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::requests_in_text::requests;
-use super::saved;
 use super::taint::{Provenance, places_of};
 use crate::model::{Pointer, head};
 
@@ -32,7 +31,6 @@ const AROUND_VALUE: usize = 160;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceText {
     /// The place of the text in its step.
-    #[serde(with = "saved::by_name")]
     pub pointer: Pointer,
     /// The parts that are kept, each with the byte at which it began.
     pub parts: Vec<(usize, String)>,

@@ -188,10 +188,6 @@ impl RecordLines {
 
 impl TreatmentLine {
     pub(super) fn build(&self) -> Result<TreatmentEntry, (&'static str, String)> {
-        let reason = |name: &str| {
-            ReasonCode::parse(name)
-                .ok_or_else(|| format!("expected a published reason code or `org.…`, found `{name}`"))
-        };
         let lists = [&self.rules, &self.reasons, &self.origins, &self.kinds, &self.methods];
         if lists.iter().all(|list| list.is_empty()) && self.min_severity.is_none() && self.min_confidence.is_none() {
             return Err((
@@ -204,7 +200,7 @@ impl TreatmentLine {
             reasons: self
                 .reasons
                 .iter()
-                .map(|name| reason(name))
+                .map(|name| ReasonCode::named(name))
                 .collect::<Result<_, _>>()
                 .map_err(|w| ("reasons", w))?,
             origins: all_of(&self.origins, Origin::ALL).map_err(|why| ("origins", why))?,

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 
 use crate::model::{ClassSet, Method, Origin, Pointer};
-use crate::session::saved;
 
 /// The place where something was read for the first time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -11,18 +10,14 @@ pub struct Provenance {
     /// The number of the step in its session, from 1.
     pub number: u32,
     /// The step's method.
-    #[serde(with = "saved::by_name")]
     pub method: Method,
     /// The tool whose output it was, where one is known.
     pub tool: Option<String>,
     /// The classes of that tool.
-    #[serde(with = "saved::by_name")]
     pub classes: ClassSet,
     /// The author.
-    #[serde(with = "saved::by_name")]
     pub origin: Origin,
     /// The content.
-    #[serde(with = "saved::by_name")]
     pub pointer: Pointer,
 }
 
