@@ -65,13 +65,8 @@ impl StepRole {
         match kind {
             Kind::UserMessage | Kind::SystemMessage => StepRole::Asks,
             Kind::AgentMessage => StepRole::Says,
-            Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::MemoryStore => StepRole::Acts,
-            Kind::Trigger
-            | Kind::Knowledge
-            | Kind::MemoryRetrieval
-            | Kind::ToolResult
-            | Kind::A2aResponse
-            | Kind::McpResponse => StepRole::Reads,
+            _ if kind.acts() => StepRole::Acts,
+            _ => StepRole::Reads,
         }
     }
 

@@ -115,6 +115,21 @@ impl Kind {
             | Kind::McpResponse => false,
         }
     }
+
+    /// Returns `true` if the step calls a tool.
+    pub const fn calls_tool(self) -> bool {
+        matches!(self, Kind::ToolCall | Kind::McpRequest)
+    }
+
+    /// Returns `true` if the step calls a tool or a remote agent.
+    pub const fn calls(self) -> bool {
+        self.calls_tool() || matches!(self, Kind::A2aRequest)
+    }
+
+    /// Returns `true` if the step is a tool's answer.
+    pub const fn is_tool_answer(self) -> bool {
+        matches!(self, Kind::ToolResult | Kind::McpResponse)
+    }
 }
 
 named_enum! {

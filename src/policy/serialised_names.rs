@@ -5,7 +5,9 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::model::{Confidence, Gap, Kind, Method, Origin, Outcome, ReasonCode, RuleObject, Severity, Treatment, one_of};
+use crate::model::{
+    Confidence, Gap, Kind, Method, Origin, Outcome, ReasonCode, RuleObject, Severity, Treatment, one_of,
+};
 
 /// Serialises types by a text, and reads them from it.
 macro_rules! as_text {

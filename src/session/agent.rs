@@ -6,8 +6,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::taint::{plain, shingles};
 use super::StepRecord;
+use super::taint::{plain, shingles};
 use crate::model::{Origin, Tool};
 use crate::text::words;
 

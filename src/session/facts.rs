@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::StepRecord;
 use super::source_text::KeptText;
 use super::taint::{Provenance, TaintIndex};
-use super::StepRecord;
 use crate::model::Confidence;
 use crate::tools::ClassSet;
 

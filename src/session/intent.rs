@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::taint::{keys_of, words_of};
 use super::lexicon;
+use super::taint::{keys_of, words_of};
 use crate::model::{Earlier, Kind, Origin, Step, head};
 use crate::shell::CommandSummary;
 use crate::text::words::plain;
@@ -153,15 +153,7 @@ fn few(mut keys: Vec<u64>, most: usize) -> Vec<u64> {
 fn side_of(kind: Kind) -> Option<Side> {
     match kind {
         Kind::UserMessage => Some(Side::Asks),
-        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::MemoryStore => Some(Side::Does),
-        Kind::AgentMessage
-        | Kind::SystemMessage
-        | Kind::Trigger
-        | Kind::Knowledge
-        | Kind::MemoryRetrieval
-        | Kind::ToolResult
-        | Kind::A2aResponse
-        | Kind::McpResponse => None,
+        _ => kind.acts().then_some(Side::Does),
     }
 }
 

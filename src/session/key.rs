@@ -3,7 +3,7 @@
 //! INVARIANT: a key covers organisation, credential, agent and session id, each with its length before it. A caller that names another caller's
 //! session under its own credential, or as another agent, has a session of its own.
 
-use crate::model::{Caller, OrganisationId, Step};
+use crate::model::{Caller, Kind, OrganisationId, Step};
 
 /// The key of a session: a hash, so that a store learns no ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -122,19 +122,10 @@ impl Keys {
 
 /// Returns `true` if a step is a message of A2A or MCP.
 fn speaks_a_protocol(step: &Step) -> bool {
-    use crate::model::Kind;
-    match step.kind {
-        Kind::A2aRequest | Kind::A2aResponse | Kind::McpRequest | Kind::McpResponse => true,
-        Kind::UserMessage
-        | Kind::AgentMessage
-        | Kind::SystemMessage
-        | Kind::Trigger
-        | Kind::Knowledge
-        | Kind::MemoryStore
-        | Kind::MemoryRetrieval
-        | Kind::ToolCall
-        | Kind::ToolResult => false,
-    }
+    matches!(
+        step.kind,
+        Kind::A2aRequest | Kind::A2aResponse | Kind::McpRequest | Kind::McpResponse
+    )
 }
 
 struct Parts(blake3::Hasher);

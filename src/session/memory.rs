@@ -57,21 +57,11 @@ impl Snapshot {
 
 /// Returns `true` if something has to happen in a session before a step of this kind: a request to the agent, or its call of a tool.
 fn cannot_be_first(kind: Kind) -> bool {
-    match kind {
-        Kind::AgentMessage
-        | Kind::ToolCall
-        | Kind::ToolResult
-        | Kind::MemoryStore
-        | Kind::A2aResponse
-        | Kind::McpResponse => true,
-        Kind::UserMessage
-        | Kind::SystemMessage
-        | Kind::Trigger
-        | Kind::Knowledge
-        | Kind::MemoryRetrieval
-        | Kind::A2aRequest
-        | Kind::McpRequest => false,
-    }
+    kind.is_tool_answer()
+        || matches!(
+            kind,
+            Kind::AgentMessage | Kind::ToolCall | Kind::MemoryStore | Kind::A2aResponse
+        )
 }
 
 /// A step in the light of its session.

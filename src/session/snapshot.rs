@@ -265,16 +265,9 @@ impl SessionSnapshot {
 
     /// Returns the latest step to which a bare “yes” can be an answer: what the agent said or wanted to do.
     fn asked_last(&self) -> Option<u32> {
-        let asks = |event: &&Event| match event.step.kind {
-            Kind::AgentMessage | Kind::SystemMessage | Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => true,
-            Kind::UserMessage
-            | Kind::Trigger
-            | Kind::Knowledge
-            | Kind::MemoryStore
-            | Kind::MemoryRetrieval
-            | Kind::ToolResult
-            | Kind::A2aResponse
-            | Kind::McpResponse => false,
+        let asks = |event: &&Event| {
+            let kind = event.step.kind;
+            kind.calls() || matches!(kind, Kind::AgentMessage | Kind::SystemMessage)
         };
         self.events()
             .filter(asks)
@@ -339,13 +332,13 @@ impl SessionSnapshot {
 
     /// Returns the tool whose answer this is: that of the call with the same id; without an id, that of the call just before.
     fn tool_that_answered(&self, record: &StepRecord) -> Option<String> {
-        if !matches!(record.told.kind, Kind::ToolResult | Kind::McpResponse) {
+        if !record.told.kind.is_tool_answer() {
             return None;
         }
         let mut calls = self.events().rev().filter(|event| event.step.tool.is_some());
         let call = match &record.call {
-            Some(id) => calls.find(|event| event.call.as_ref() == Some(id) && is_call(event.step.kind)),
-            None => self.events().next_back().filter(|event| is_call(event.step.kind)),
+            Some(id) => calls.find(|event| event.call.as_ref() == Some(id) && event.step.kind.calls_tool()),
+            None => self.events().next_back().filter(|event| event.step.kind.calls_tool()),
         };
         call.and_then(|event| event.step.tool.clone())
     }
@@ -364,10 +357,6 @@ impl SessionSnapshot {
             }
         }
     }
-}
-
-fn is_call(kind: Kind) -> bool {
-    matches!(kind, Kind::ToolCall | Kind::McpRequest)
 }
 
 /// Returns `true` if a step brings in words from outside.

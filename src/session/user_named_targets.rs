@@ -8,8 +8,7 @@ use super::lexicon::words;
 use super::rule_table::rule_of;
 use super::{SessionFacts, SessionSnapshot};
 use crate::model::{
-    Confidence, Content, Finding, Kind, Origin, Place, ReasonCode, Rule, RuleObject, Severity, Step, Treatment, Voice,
-    head,
+    Confidence, Content, Finding, Origin, Place, ReasonCode, Rule, RuleObject, Severity, Step, Treatment, Voice, head,
 };
 
 /// Bytes of an argument that are read.
@@ -25,8 +24,7 @@ pub fn lower<'r>(
     findings: &mut [Finding],
     rules: impl Fn(&str) -> Option<&'r Rule> + Copy,
 ) {
-    let calls = matches!(step.kind, Kind::ToolCall | Kind::McpRequest);
-    if !calls || past.authority().voice() != Voice::Heard {
+    if !step.kind.calls_tool() || past.authority().voice() != Voice::Heard {
         return;
     }
     let mut orders = past.facts().instructions();

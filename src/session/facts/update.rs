@@ -65,10 +65,8 @@ impl<'a> Notes<'a> {
 impl SessionFacts {
     pub(super) fn follow(&mut self, number: u32, record: &StepRecord) {
         let told = &record.told;
-        let called = match told.kind {
-            Kind::ToolResult | Kind::McpResponse => self.call_of(record.call.as_deref()),
-            _ => None,
-        };
+        let called = told.kind.is_tool_answer().then(|| self.call_of(record.call.as_deref()));
+        let called = called.flatten();
         let notes = Notes::of(record);
         for learned in &record.texts {
             match learned.origin {
@@ -106,7 +104,7 @@ impl SessionFacts {
             }
         }
         if let Some(tool) = &told.tool
-            && matches!(told.kind, Kind::ToolCall | Kind::McpRequest)
+            && told.kind.calls_tool()
             && told.outcome.happened()
         {
             self.take_call(number, tool, record);
@@ -187,7 +185,7 @@ impl SessionFacts {
         if open && self.untrusted.is_none() {
             self.untrusted = Some(Arc::clone(place));
         }
-        if matches!(record.told.kind, Kind::ToolResult | Kind::McpResponse) {
+        if record.told.kind.is_tool_answer() {
             self.take_end(place, &clean);
         }
     }

@@ -3,15 +3,14 @@
 use super::hijack::of_echo;
 use super::rule_context::{Role, RuleContext};
 use super::{FindingSite, RuleId, finding};
-use crate::model::{Confidence, Content, ContentId, Finding, Kind, Outcome, Pointer, ToolClass};
+use crate::model::{Confidence, Content, ContentId, Finding, Outcome, Pointer, ToolClass};
 use crate::session::lexicon::{names_one_of, words};
 use crate::session::orders::{self, Strength};
 use crate::session::taint::{self, TaintKind, UserRelation, ValueKind};
 
 pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
-    match context.step.kind {
-        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => {}
-        _ => return,
+    if !context.step.kind.calls() {
+        return;
     }
     found.extend(claimed(context));
     let grave = [

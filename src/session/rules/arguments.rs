@@ -4,7 +4,7 @@
 use super::act::is_harm;
 use super::rule_context::RuleContext;
 use super::{FindingSite, RuleId, finding};
-use crate::model::{Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass};
+use crate::model::{Content, Finding, Form, Origin, Place, Severity, ToolClass};
 use crate::session::{lexicon, orders};
 use crate::shell::programs::{self, Role, is_code_variable};
 use crate::shell::quoted;
@@ -14,14 +14,13 @@ use crate::tools;
 const MAX_LEN: usize = 4_000;
 
 pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
-    match context.step.kind {
-        Kind::ToolCall | Kind::McpRequest => {
-            found.extend(program(context));
-            found.extend(deletes_all(context));
-            found.extend(writes_where_only_reading(context));
-        }
-        Kind::ToolResult | Kind::McpResponse => found.extend(runs_when_read(context)),
-        _ => {}
+    let kind = context.step.kind;
+    if kind.calls_tool() {
+        found.extend(program(context));
+        found.extend(deletes_all(context));
+        found.extend(writes_where_only_reading(context));
+    } else if kind.is_tool_answer() {
+        found.extend(runs_when_read(context));
     }
 }
 

@@ -5,9 +5,7 @@
 use super::act::is_harm;
 use super::rule_context::RuleContext;
 use super::{FindingSite, RuleId, finding};
-use crate::model::{
-    Confidence, Content, FileUse, Finding, Kind, Origin, ReasonCode, Severity, ToolClass, Treatment, head,
-};
+use crate::model::{Confidence, Content, FileUse, Finding, Origin, ReasonCode, Severity, ToolClass, Treatment, head};
 use crate::session::lexicon::words;
 use crate::session::taint::{TaintHit, TaintKind, UserRelation, ValueKind, short};
 
@@ -24,9 +22,7 @@ const REPLACED: [&str; 5] = ["old", "old_string", "old_str", "old_text", "search
 
 pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     // A command is looked at as such already.
-    let writes = matches!(context.step.kind, Kind::ToolCall | Kind::McpRequest)
-        && !context.classified.reads
-        && !context.has(ToolClass::Executes);
+    let writes = context.step.kind.calls_tool() && !context.classified.reads && !context.has(ToolClass::Executes);
     let Some(path) = writes.then(|| written(context)).flatten() else {
         return;
     };

@@ -31,9 +31,8 @@ const ENOUGH: usize = 3;
 const ENOUGH_ALONE: usize = 6;
 
 pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
-    match context.step.kind {
-        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::AgentMessage => {}
-        _ => return,
+    if !context.step.kind.calls() && context.step.kind != Kind::AgentMessage {
+        return;
     }
     let whole = hands_out(context);
     let sources: Vec<Source<'_>> = context.facts().sources().map(Source::of).collect();

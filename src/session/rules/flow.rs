@@ -15,9 +15,8 @@ pub(super) enum Exfiltrates {
 }
 
 pub(super) fn screen(context: &RuleContext<'_>, follows: Follows, found: &mut Vec<Finding>) -> Exfiltrates {
-    match context.step.kind {
-        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => {}
-        _ => return Exfiltrates::No,
+    if !context.step.kind.calls() {
+        return Exfiltrates::No;
     }
     let leaving = leaving(context);
     if let Some(echo) = after_order(context) {

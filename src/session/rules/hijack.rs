@@ -28,11 +28,13 @@ pub(super) enum Follows {
 
 pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) -> Follows {
     match context.step.kind {
-        Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest => return call(context, found),
-        Kind::MemoryStore => memory(context, found),
-        _ => {}
+        kind if kind.calls() => call(context, found),
+        Kind::MemoryStore => {
+            memory(context, found);
+            Follows::No
+        }
+        _ => Follows::No,
     }
-    Follows::No
 }
 
 /// The agreement of a call with an instruction.

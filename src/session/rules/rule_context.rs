@@ -44,17 +44,7 @@ impl<'a> RuleContext<'a> {
         policy: &'a Policy,
         screener: &'a dyn TextScreener,
     ) -> Self {
-        let looks = match step.kind {
-            Kind::ToolCall | Kind::McpRequest | Kind::A2aRequest | Kind::MemoryStore | Kind::AgentMessage => true,
-            Kind::UserMessage
-            | Kind::SystemMessage
-            | Kind::Trigger
-            | Kind::Knowledge
-            | Kind::MemoryRetrieval
-            | Kind::ToolResult
-            | Kind::A2aResponse
-            | Kind::McpResponse => false,
-        };
+        let looks = step.kind.acts() || step.kind == Kind::AgentMessage;
         let classified = step.tool_call.as_ref().map(|call| classes_of_call(step, call, policy));
         Self {
             past,

@@ -2,15 +2,14 @@
 
 use super::rule_context::RuleContext;
 use super::{FindingSite, RuleId, finding};
-use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, ReasonCode, Severity, head};
+use crate::model::{Confidence, Content, Finding, Form, Origin, Place, ReasonCode, Severity, head};
 
 /// Bytes of the later text that are read together with the end of the earlier one.
 const HEAD: usize = 256;
 
 pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
-    match context.step.kind {
-        Kind::ToolResult | Kind::McpResponse => {}
-        _ => return,
+    if !context.step.kind.is_tool_answer() {
+        return;
     }
     let speaks = |content: &&Content| {
         content.origin == Origin::ToolOutput && content.place == Place::Body && content.form != Form::Key

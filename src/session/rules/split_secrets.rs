@@ -2,7 +2,7 @@
 
 use super::rule_context::RuleContext;
 use super::{FindingSite, RuleId, finding};
-use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, ReasonCode, head};
+use crate::model::{Confidence, Content, Finding, Form, Origin, Place, ReasonCode, head};
 
 /// Bytes on either side of the seam that are looked at.
 const REACH: usize = 160;
@@ -57,8 +57,8 @@ fn is_secret(finding: &Finding) -> bool {
 /// Returns `true` for texts that come in, or go out in a call.
 fn carries(context: &RuleContext<'_>, content: &Content) -> bool {
     let origin = match context.step.kind {
-        Kind::ToolResult | Kind::McpResponse => Origin::ToolOutput,
-        Kind::ToolCall | Kind::McpRequest => Origin::ToolArguments,
+        kind if kind.is_tool_answer() => Origin::ToolOutput,
+        kind if kind.calls_tool() => Origin::ToolArguments,
         _ => return false,
     };
     content.origin == origin && content.place == Place::Body && content.form == Form::Text
