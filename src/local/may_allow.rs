@@ -1,7 +1,7 @@
 //! The test for steps that a scorer may allow at all: none that was not read whole, calls a tool that the policy calls
 //! dangerous, was marked by a rule over the session, or has a grave finding. Steps that the policy denies never come here.
 
-use crate::model::{Confidence, Coverage, Finding, Form, Place, ReasonCode, Severity, Step, ToolClass};
+use crate::model::{ClassSet, Confidence, Coverage, Finding, Form, Place, ReasonCode, Severity, Step};
 use crate::policy::Policy;
 
 /// The permission for a scorer to allow a step at all.
@@ -44,19 +44,12 @@ fn bars(finding: &Finding) -> bool {
 
 /// Returns `true` if the policy itself says that the tool does something that cannot be taken back.
 fn is_dangerous(step: &Step, policy: &Policy) -> bool {
-    const DANGEROUS: &[ToolClass] = &[
-        ToolClass::Executes,
-        ToolClass::Destroys,
-        ToolClass::Pays,
-        ToolClass::ChangesPermissions,
-        ToolClass::SendsOut,
-    ];
     step.tool_call.as_ref().is_some_and(|call| {
         let named = step.tools().find(|tool| tool.id == call.tool || tool.name == call.tool);
         let names = [call.tool.as_str()]
             .into_iter()
             .chain(named.map(|tool| tool.name.as_str()));
         let set = policy.tools.classes.of(names);
-        set.is_some_and(|set| DANGEROUS.iter().any(|class| set.has(*class)))
+        set.is_some_and(ClassSet::is_grave)
     })
 }

@@ -49,6 +49,11 @@ impl Pointer {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// The pointer of the object or array that holds the place, and the name or index in it; `None` for the whole document.
+    pub fn split(&self) -> Option<(&str, &str)> {
+        self.0.rsplit_once('/')
+    }
 }
 
 impl fmt::Display for Pointer {
@@ -157,6 +162,16 @@ pub enum Form {
     },
 }
 
+impl Form {
+    /// Returns `true` if the content's text is a value that can be read: no member's name, no file that holds no text.
+    pub const fn is_readable(&self) -> bool {
+        match self {
+            Form::Text | Form::Number | Form::TextFile { .. } => true,
+            Form::Key | Form::OpaqueFile { .. } => false,
+        }
+    }
+}
+
 /// A piece of text in a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Content {
@@ -185,7 +200,22 @@ impl Content {
 
     /// Returns `true` if an edit of this content can be written back.
     pub fn is_editable(&self) -> bool {
-        self.place == Place::Body && matches!(self.form, Form::Text | Form::Number | Form::TextFile { .. })
+        self.place == Place::Body && self.form.is_readable()
+    }
+
+    /// Returns `true` if it is a value of the body, no member's name.
+    pub fn is_body_value(&self) -> bool {
+        self.place == Place::Body && self.form != Form::Key
+    }
+
+    /// Returns `true` if it is a value, or the name of one, that the agent passes to a tool.
+    pub fn is_argument(&self) -> bool {
+        self.origin == Origin::ToolArguments && self.place == Place::Body
+    }
+
+    /// Returns `true` if it is a string that the agent passes to a tool.
+    pub fn is_argument_text(&self) -> bool {
+        self.is_argument() && self.form == Form::Text
     }
 }
 

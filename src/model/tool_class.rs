@@ -49,6 +49,22 @@ impl ClassSet {
     pub fn acts(self) -> bool {
         self.iter().any(ToolClass::acts)
     }
+
+    /// Returns `true` if the set holds one of these classes.
+    pub fn has_any(self, classes: &[ToolClass]) -> bool {
+        classes.iter().any(|class| self.has(*class))
+    }
+
+    /// Returns `true` if a call of such a tool cannot be taken back: it sends, pays, grants, deletes or executes.
+    pub fn is_grave(self) -> bool {
+        self.has_any(&[
+            ToolClass::SendsOut,
+            ToolClass::Pays,
+            ToolClass::ChangesPermissions,
+            ToolClass::Destroys,
+            ToolClass::Executes,
+        ])
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use regex::Regex;
 
 use super::engine::{is_command_label, is_target_label};
 use super::locations::{Breadth, Location};
-use crate::model::{Content, Finding, Form, Origin, Place, Severity, Step};
+use crate::model::{Content, Finding, Origin, Severity, Step};
 use crate::policy::Policy;
 use crate::shell::{self, Call, Direction, Reading, quoted};
 
@@ -96,7 +96,7 @@ impl Usual {
         };
         let given: Vec<&Content> = step
             .contents_of(Origin::ToolArguments)
-            .filter(|content| content.place == Place::Body && content.form != Form::Key)
+            .filter(|content| content.is_body_value())
             .collect();
         let tool = call.tool.as_str();
         let (is_shell, is_edit) = (everyday.shells.matches(tool), everyday.edits.matches(tool));

@@ -4,9 +4,7 @@
 use std::ops::Range;
 
 use super::rule_table::rule_of;
-use crate::model::{
-    Confidence, Content, Finding, Form, Origin, Place, Pointer, ReasonCode, Severity, Step, Withheld, head,
-};
+use crate::model::{Confidence, Content, Finding, Pointer, ReasonCode, Severity, Step, Withheld, head};
 use crate::policy::Policy;
 use crate::shell::CommandSummary;
 use crate::tools::{ClassSet, ToolClass, classes_of_call};
@@ -142,7 +140,11 @@ fn files_written(step: &Step, classes: ClassSet, withheld: &Withheld) -> Vec<(St
     ];
     let mut files = Vec::new();
     let kept = |text: &str| head(&withheld.without(text), MAX_FILE).to_owned();
-    let arguments: Vec<&Content> = step.contents.iter().filter(|content| is_argument(content)).collect();
+    let arguments: Vec<&Content> = step
+        .contents
+        .iter()
+        .filter(|content| content.is_argument_text())
+        .collect();
     if classes.has(ToolClass::Writes) || !classes.acts() {
         let name = arguments
             .iter()
@@ -164,10 +166,6 @@ fn files_written(step: &Step, classes: ClassSet, withheld: &Withheld) -> Vec<(St
     }
     files.truncate(MAX_FILES);
     files
-}
-
-fn is_argument(content: &Content) -> bool {
-    content.origin == Origin::ToolArguments && content.place == Place::Body && content.form == Form::Text
 }
 
 /// Returns the last part of a path, small, if it can be a file's name.

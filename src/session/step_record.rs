@@ -10,8 +10,8 @@ use super::agent::{Digest, OfferedBy, TaintedMemory, ToolSeen};
 use super::effects::Effects;
 use super::source_text::{self, SourceText};
 use crate::model::{
-    Content, ContentId, Decision, Earlier, EarlierText, Excerpt, Finding, Form, Gap, Kind, Noted, Origin, Outcome,
-    Place, Pointer, ReasonCode, Severity, Step, Verdict, Withheld,
+    Content, ContentId, Decision, Earlier, EarlierText, Excerpt, Finding, Gap, Kind, Noted, Origin, Outcome, Place,
+    Pointer, ReasonCode, Severity, Step, Verdict, Withheld,
 };
 
 /// Bytes that are quoted of one text.
@@ -203,13 +203,9 @@ fn request(step: &Step, settled: Settled<'_>) -> Option<String> {
     if step.kind != Kind::UserMessage || !settled.outcome.happened() {
         return None;
     }
-    let own = step.contents_of(Origin::User).filter(|content| {
-        let readable = match content.form {
-            Form::Text | Form::Number | Form::TextFile { .. } => true,
-            Form::Key | Form::OpaqueFile { .. } => false,
-        };
-        readable && content.place == Place::Body
-    });
+    let own = step
+        .contents_of(Origin::User)
+        .filter(|content| content.place == Place::Body && content.form.is_readable());
     let texts: Vec<_> = own.map(|content| settled.withheld.without(&content.text)).collect();
     Some(texts.join("\n"))
 }
@@ -264,12 +260,8 @@ fn quoted(step: &Step, withheld: &Withheld) -> (Vec<EarlierText>, usize) {
 
 /// Returns `true` if a text is told of later. An agent's reasoning is not: it can only persuade.
 fn is_quotable(content: &Content) -> bool {
-    let readable = match content.form {
-        Form::Text | Form::Number | Form::TextFile { .. } => true,
-        Form::Key | Form::OpaqueFile { .. } => false,
-    };
     let speaks = !matches!(content.origin, Origin::Unknown | Origin::Reasoning);
-    readable && speaks && content.place == Place::Body && !content.text.trim().is_empty()
+    speaks && content.place == Place::Body && content.form.is_readable() && !content.text.trim().is_empty()
 }
 
 /// Returns the texts to learn from: the body, and the agent's instructions.

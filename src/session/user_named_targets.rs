@@ -8,7 +8,7 @@ use super::lexicon::words;
 use super::rule_table::rule_of;
 use super::{SessionFacts, SessionSnapshot};
 use crate::model::{
-    Confidence, Content, Finding, Origin, Place, ReasonCode, Rule, RuleObject, Severity, Step, Treatment, Voice, head,
+    Confidence, Content, Finding, ReasonCode, Rule, RuleObject, Severity, Step, Treatment, Voice, head,
 };
 
 /// Bytes of an argument that are read.
@@ -34,12 +34,12 @@ pub fn lower<'r>(
             continue;
         };
         let content = finding.content.and_then(|id| step.content(id));
-        let Some(content) = content.filter(|content| is_argument(content)) else {
+        let Some(content) = content.filter(|content| content.is_argument()) else {
             continue;
         };
         let joined: String;
         let text = if rule_of(finding).is_some() {
-            let texts = step.contents.iter().filter(|content| is_argument(content));
+            let texts = step.contents.iter().filter(|content| content.is_argument());
             joined = texts
                 .take(MAX_OBJECTS)
                 .flat_map(|content| [content.text.as_str(), " "])
@@ -68,10 +68,6 @@ pub fn lower<'r>(
             finding.confidence = finding.confidence.min(Confidence::Medium);
         }
     }
-}
-
-fn is_argument(content: &Content) -> bool {
-    content.origin == Origin::ToolArguments && content.place == Place::Body
 }
 
 /// Returns the rule of a finding that may be lowered: one about an act, with an object that a user can name.

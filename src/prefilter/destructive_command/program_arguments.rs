@@ -1,7 +1,7 @@
 //! A program and what it is called with, in several arguments: `{"command": "rm", "args": ["-rf", "/"]}`, `["rm", "-rf", "/"]`.
 
 use super::MAX_COMMAND;
-use crate::model::{Content, Form, Origin, Place};
+use crate::model::{Content, Origin};
 use crate::prefilter::Subject;
 use crate::prefilter::engine::{array_place, is_command_label};
 use crate::prefilter::words::destructive_command_program_arguments::CALLED_WITH;
@@ -75,7 +75,7 @@ fn is_program(content: &Content) -> bool {
 }
 
 fn is_called_with(content: &Content) -> bool {
-    content.is_labelled(&CALLED_WITH) && content.place == Place::Body && content.form != Form::Key
+    content.is_labelled(&CALLED_WITH) && content.is_body_value()
 }
 
 /// Returns `true` if a content is one of a list: one word, whatever stands in it.

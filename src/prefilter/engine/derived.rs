@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::model::{Content, ContentId, Finding, Form, Origin, Place, Rule, Step, View};
+use crate::model::{Content, ContentId, Finding, Rule, Step, View};
 use crate::text::views::{Leaf, MAX_LEAVES, leaves};
 
 /// JSON in a string in JSON in a string is opened this many times.
@@ -33,7 +33,7 @@ pub(in crate::prefilter) struct All<'s> {
 /// Every text that is derived from the arguments of a step.
 pub(in crate::prefilter) fn derived_from(step: &Step) -> All<'_> {
     let (mut texts, mut unopened) = (Vec::new(), Vec::new());
-    for content in step.contents.iter().filter(|content| is_argument(content)) {
+    for content in step.contents.iter().filter(|content| content.is_argument_text()) {
         if open(content, &mut texts) == Opened::Partly {
             unopened.push(content);
         }
@@ -55,10 +55,6 @@ pub(in crate::prefilter) fn not_opened(rule: &Rule, content: &Content) -> Findin
 enum Opened {
     Wholly,
     Partly,
-}
-
-fn is_argument(content: &Content) -> bool {
-    content.origin == Origin::ToolArguments && content.place == Place::Body && content.form == Form::Text
 }
 
 /// Adds every string inside a content that is JSON.

@@ -145,17 +145,14 @@ fn is_declared_argument(subject: &Subject<'_>) -> bool {
 
 /// The text of the member `name` or `key` of the same container.
 fn sibling_name<'a>(step: &'a Step, content: &Content) -> Option<&'a str> {
-    let container = |content: &Content| content.pointer.as_str().rfind('/');
-    let own = content.pointer.as_str().get(..container(content)?)?;
+    let (own, _) = content.pointer.split()?;
     let from = content.id.index().saturating_sub(NAME_REACH);
-    let around = step.contents.iter().skip(from).take(2 * NAME_REACH);
-    around
-        .filter(|other| container(other).and_then(|at| other.pointer.as_str().get(..at)) == Some(own))
-        .find(|other| {
-            let name = other.pointer.as_str().get(own.len() + 1..).unwrap_or_default();
-            matches!(name, "name" | "key" | "Name" | "Key")
-        })
-        .map(|other| other.text.as_str())
+    let mut around = step.contents.iter().skip(from).take(2 * NAME_REACH);
+    let names = |other: &&Content| {
+        let place = other.pointer.split();
+        place.is_some_and(|(container, member)| container == own && matches!(member, "name" | "key" | "Name" | "Key"))
+    };
+    around.find(names).map(|other| other.text.as_str())
 }
 
 fn finding(table: &Table, subject: &Subject<'_>, view: &ViewText<'_>, hit: &Hit) -> Option<Finding> {

@@ -57,9 +57,8 @@ fn siblings<'l, 'a>(leaves: &'l [&'a Content]) -> impl Iterator<Item = &'l [&'a 
 
 /// Returns `true` if two leaves are members of one container: their pointers differ behind the last slash only.
 fn share_container(a: &Content, b: &Content) -> bool {
-    let (a, b) = (a.pointer.as_str(), b.pointer.as_str());
-    let container = |pointer: &str| memchr::memrchr(b'/', pointer.as_bytes());
-    container(a).is_some_and(|end| container(b) == Some(end) && a.get(..end) == b.get(..end))
+    let containers = a.pointer.split().zip(b.pointer.split());
+    containers.is_some_and(|((a, _), (b, _))| a == b)
 }
 
 /// Runs of leaves that stand at the same place in successive items of an array.

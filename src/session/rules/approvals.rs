@@ -19,7 +19,7 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
         ToolClass::ChangesPermissions,
         ToolClass::SendsOut,
     ];
-    if !grave.into_iter().any(|class| context.has(class)) && !orders_goods(context) {
+    if !context.has_any(&grave) && !orders_goods(context) {
         return;
     }
     let latest = context.past.authority().requests().last();
@@ -82,7 +82,7 @@ fn orders_goods(context: &RuleContext<'_>) -> bool {
 fn claimed(context: &RuleContext<'_>) -> Option<Finding> {
     let grave = [ToolClass::Pays, ToolClass::Destroys, ToolClass::ChangesPermissions];
     let stays = stands(context);
-    if !grave.into_iter().any(|class| context.has(class)) && !stays {
+    if !context.has_any(&grave) && !stays {
         return None;
     }
     let echo = context.echoes.iter().find(|echo| {

@@ -4,7 +4,7 @@
 use super::act::is_harm;
 use super::rule_context::RuleContext;
 use super::{FindingSite, RuleId, finding};
-use crate::model::{Content, Finding, Form, Origin, Place, Severity, ToolClass};
+use crate::model::{Content, Finding, Origin, Severity, ToolClass};
 use crate::session::{lexicon, orders};
 use crate::shell::programs::{self, Role, is_code_variable};
 use crate::shell::quoted;
@@ -82,13 +82,7 @@ fn is_option(content: &&Content) -> bool {
 
 /// Finds a statement of a document store or a search index that deletes everything.
 fn deletes_all(context: &RuleContext<'_>) -> Option<Finding> {
-    let texts = || {
-        context
-            .step
-            .contents
-            .iter()
-            .filter(|content| content.origin == Origin::ToolArguments && content.place == Place::Body)
-    };
+    let texts = || context.step.contents.iter().filter(|content| content.is_argument());
     let by_query = texts().find(|content| content.text.contains("_delete_by_query"));
     let says = |word: &str| texts().any(|content| content.text.contains(word));
     let everything = by_query.filter(|_| says("match_all") && !says("must") && !says("filter"));
@@ -159,11 +153,7 @@ fn runs_when_read(context: &RuleContext<'_>) -> Option<Finding> {
             ]
             .iter()
             .any(|sign| text.contains(sign));
-        content.origin == Origin::ToolOutput
-            && content.place == Place::Body
-            && content.form != Form::Key
-            && active
-            && !orders::tells_of_attacks(text)
+        content.origin == Origin::ToolOutput && content.is_body_value() && active && !orders::tells_of_attacks(text)
     })?;
     finding(RuleId::RunsWhenRead, context, FindingSite::of(content, "the data", ""))
 }

@@ -14,7 +14,7 @@ use super::approvals::claims_consent;
 use super::flow::carries_words;
 use super::rule_context::{Role, RuleContext};
 use super::{FindingSite, RuleId, finding};
-use crate::model::{Confidence, Content, Finding, Form, Kind, Origin, Place, Severity, ToolClass, head};
+use crate::model::{Confidence, Content, Finding, Kind, Origin, Severity, ToolClass, head};
 use crate::session::KeptText;
 use crate::session::lexicon::words;
 use crate::session::taint::{RunWord, opened, run_of, values_of};
@@ -116,8 +116,7 @@ fn weighed(
 
 fn speaks(content: &Content) -> bool {
     matches!(content.origin, Origin::ToolArguments | Origin::Agent)
-        && content.place == Place::Body
-        && content.form != Form::Key
+        && content.is_body_value()
         && content.text.len() >= 8
 }
 

@@ -38,10 +38,8 @@ pub(super) fn screen(context: &RuleContext<'_>, follows: Follows, found: &mut Ve
 
 /// Finds a destination that the user did not bring up.
 fn destination(context: &RuleContext<'_>) -> Option<Finding> {
-    let acts = context.sends_out()
-        || [ToolClass::Pays, ToolClass::ChangesPermissions, ToolClass::Executes]
-            .into_iter()
-            .any(|class| context.has(class));
+    let acts =
+        context.sends_out() || context.has_any(&[ToolClass::Pays, ToolClass::ChangesPermissions, ToolClass::Executes]);
     if !acts {
         return None;
     }

@@ -125,16 +125,7 @@ fn says_what(context: &RuleContext<'_>, matched: &Match<'_>) -> bool {
 
 /// Returns `true` if the call does what should never follow a stranger's word: it sends, pays, grants, deletes or executes.
 fn is_grave(context: &RuleContext<'_>) -> bool {
-    context.step.kind == Kind::A2aRequest
-        || [
-            ToolClass::SendsOut,
-            ToolClass::Pays,
-            ToolClass::ChangesPermissions,
-            ToolClass::Destroys,
-            ToolClass::Executes,
-        ]
-        .into_iter()
-        .any(|class| context.has(class))
+    context.step.kind == Kind::A2aRequest || context.classified.set.is_grave()
 }
 
 /// Returns the degree of agreement of a call with an instruction, less what speaks for the user.

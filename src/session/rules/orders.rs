@@ -2,7 +2,7 @@
 
 use super::rule_context::RuleContext;
 use super::{FindingSite, RuleId, finding};
-use crate::model::{Confidence, Content, Finding, Form, Origin, Place};
+use crate::model::{Confidence, Content, Finding, Origin};
 use crate::session::lexicon::{Sign, names_one_of, words};
 use crate::session::orders::{self, Strength};
 
@@ -55,8 +55,5 @@ fn speaks_by_its_name(content: &Content) -> bool {
 }
 
 fn is_read(content: &Content) -> bool {
-    content.origin.is_external()
-        && content.place == Place::Body
-        && content.form != Form::Key
-        && content.text.len() >= 24
+    content.origin.is_external() && content.is_body_value() && content.text.len() >= 24
 }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::{SessionSnapshot, TextScreener};
-use crate::model::{Content, ContentId, Finding, Form, Kind, Origin, Place, Pointer, Step, ToolClass, head};
+use crate::model::{Content, ContentId, Finding, Kind, Origin, Pointer, Step, ToolClass, head};
 use crate::policy::Policy;
 use crate::session::SessionFacts;
 use crate::session::lexicon::{self, words};
@@ -96,6 +96,10 @@ impl<'a> RuleContext<'a> {
         self.classified.set.has(class)
     }
 
+    pub(super) fn has_any(&self, classes: &[ToolClass]) -> bool {
+        self.classified.set.has_any(classes)
+    }
+
     /// Returns `true` if the step calls a tool.
     pub(super) fn calls(&self) -> bool {
         self.step.tool_call.is_some()
@@ -116,9 +120,8 @@ impl<'a> RuleContext<'a> {
     /// Returns the arguments that are texts.
     pub(super) fn arguments(&self) -> impl Iterator<Item = &'a Content> {
         let step = self.step;
-        step.contents.iter().filter(|content| {
-            content.origin == Origin::ToolArguments && content.place == Place::Body && content.form != Form::Key
-        })
+        step.contents_of(Origin::ToolArguments)
+            .filter(|content| content.is_body_value())
     }
 
     /// Returns the purpose of an argument.

@@ -2,7 +2,7 @@
 
 use super::rule_context::RuleContext;
 use super::{FindingSite, RuleId, finding};
-use crate::model::{Confidence, Content, Finding, Form, Origin, Place, ReasonCode, Severity, head};
+use crate::model::{Confidence, Content, Finding, Origin, ReasonCode, Severity, head};
 
 /// Bytes of the later text that are read together with the end of the earlier one.
 const HEAD: usize = 256;
@@ -11,9 +11,7 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     if !context.step.kind.is_tool_answer() {
         return;
     }
-    let speaks = |content: &&Content| {
-        content.origin == Origin::ToolOutput && content.place == Place::Body && content.form != Form::Key
-    };
+    let speaks = |content: &&Content| content.origin == Origin::ToolOutput && content.is_body_value();
     let (Some(end), Some(content)) = (
         context.facts().ends().next_back(),
         context.step.contents.iter().find(speaks),

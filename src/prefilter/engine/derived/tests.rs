@@ -1,5 +1,4 @@
-use super::*;
-use crate::model::Pointer;
+use crate::model::{Origin, Pointer};
 use crate::policy::Policy;
 use crate::prefilter::{Prefilters, testing};
 
