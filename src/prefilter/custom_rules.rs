@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Prefilter, Subject, TrivialContent, ViewText};
+use super::{Prefilter, Subject, ViewText};
 use crate::model::{Finding, Form, Rule, View};
 use crate::policy::{Extent, Letters, OWN_FAMILY, OwnRule, Policy};
 
@@ -30,10 +30,6 @@ impl Prefilter for CustomRules {
 
     fn rules(&self) -> &[Rule] {
         &[]
-    }
-
-    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
-        !plain.policy.own_rules.is_empty()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

@@ -4,7 +4,7 @@ use crate::prefilter::words::hidden_text::MARKUP_WORDS;
 use std::ops::Range;
 
 use super::injected_instruction::{Likelihood, likelihood};
-use super::{Prefilter, Subject, TrivialContent, ViewText, Word};
+use super::{Prefilter, Subject, ViewText, Word};
 use crate::model::{Finding, ReasonCode, Rule, RuleObject, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::{ByteClasses, next};
@@ -68,10 +68,6 @@ impl Prefilter for HiddenText {
 
     fn words(&self) -> Vec<Word> {
         MARKUP_WORDS.iter().map(|word| Word::any_case(*word)).collect()
-    }
-
-    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
-        false
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

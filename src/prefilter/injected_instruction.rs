@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use super::disguise::Disguise;
 use super::signals::{Cluster, HALVES, Hit, Part, Signals};
-use super::{KeywordHit, Prefilter, RuleError, Subject, TrivialContent, ViewText, Word, Work};
+use super::{KeywordHit, Prefilter, RuleError, Subject, ViewText, Word, Work};
 use crate::model::{Finding, Kind, Origin, Place, Rule, Severity};
 use disguises::{Disguises, layer_disguise, may_be_disguised};
 use lists::{List, Lists, lists};
@@ -58,10 +58,6 @@ impl Prefilter for InjectedInstruction {
         let lists = [&self.0.external, &self.0.user];
         let words = lists.into_iter().flat_map(|list| list.signals.words());
         words.cloned().collect()
-    }
-
-    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
-        false
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

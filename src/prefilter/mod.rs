@@ -28,7 +28,7 @@ pub use crate::text::keywords::{Case, KeywordHit, KeywordHits, Keywords, Word};
 pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
 pub use destructive_command::{becomes_of, sends_by_command};
-pub use engine::{CalledTool, Prefilter, Prefilters, RuleError, ScanContext, Subject, TrivialContent, Work};
+pub use engine::{CalledTool, Prefilter, Prefilters, RuleError, ScanContext, Subject, Work};
 pub use everyday::Usual;
 
 impl Prefilters {

@@ -9,7 +9,7 @@ mod wordplay;
 
 use std::ops::Range;
 
-use super::{Prefilter, Subject, TrivialContent, ViewText, Word, disguise};
+use super::{Prefilter, Subject, ViewText, Word, disguise};
 use crate::model::{Content, Finding, Form, Origin, ReasonCode, Rule, RuleObject, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::text::bytes::ByteClasses;
@@ -71,13 +71,6 @@ impl Prefilter for Obfuscation {
 
     fn words(&self) -> Vec<Word> {
         wordplay::words().chain(unread::words()).collect()
-    }
-
-    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
-        plain.may_act()
-            && plain
-                .label
-                .is_some_and(|label| is_piece_label(label) || stem(label).is_some())
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

@@ -5,7 +5,7 @@
 //! family of their own.
 
 use super::locations::{Breadth, Location, Secret, Steering};
-use super::{Prefilter, Subject, TrivialContent, Work};
+use super::{Prefilter, Subject, Work};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, RuleObject, ToolClass, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
 use crate::prefilter::words::path::{BEGINNINGS, PATH_WORDS};
@@ -74,10 +74,6 @@ impl Prefilter for Path {
 
     fn rules(&self) -> &[Rule] {
         self.rules.rules()
-    }
-
-    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
-        plain.may_act()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

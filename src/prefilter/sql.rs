@@ -10,7 +10,7 @@ mod injected;
 mod reading;
 mod recognised;
 
-use super::{Prefilter, Subject, TrivialContent, Work};
+use super::{Prefilter, Subject, Work};
 use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, RuleObject, Treatment, View};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable};
 use crate::prefilter::words::sql::{FILE_LABELS, PARTS};
@@ -51,10 +51,6 @@ impl Prefilter for Sql {
 
     fn rules(&self) -> &[Rule] {
         self.rules.rules()
-    }
-
-    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
-        plain.may_act()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

@@ -1,6 +1,6 @@
 //! Oddities in the way a step was written, as the wire remarked them.
 
-use super::{Prefilter, Subject, TrivialContent};
+use super::{Prefilter, Subject};
 use crate::model::{Finding, ReasonCode, RemarkKind, Rule, RuleObject, Step, Treatment};
 use crate::policy::Policy;
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
@@ -46,10 +46,6 @@ impl Prefilter for Structure {
 
     fn rules(&self) -> &[Rule] {
         self.rules.rules()
-    }
-
-    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
-        false
     }
 
     fn screen_content(&self, _subject: &Subject<'_>, _found: &mut Vec<Finding>) {}

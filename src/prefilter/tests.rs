@@ -40,6 +40,10 @@ impl Prefilter for Markers {
         &self.0
     }
 
+    fn words(&self) -> Vec<Word> {
+        vec![Word::any_case("marker")]
+    }
+
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         for view in subject.views.iter() {
             for (at, word) in view.text().match_indices("marker") {

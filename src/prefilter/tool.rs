@@ -7,7 +7,7 @@ mod arguments;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Prefilter, Subject, TrivialContent};
+use super::{Prefilter, Subject};
 use crate::model::{Finding, Pointer, ReasonCode, Rule, RuleObject, Step, Tool as Definition, ToolCall, Treatment};
 use crate::policy::{Policy, Undeclared};
 use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
@@ -67,10 +67,6 @@ impl Prefilter for Tool {
 
     fn rules(&self) -> &[Rule] {
         self.rules.rules()
-    }
-
-    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
-        false
     }
 
     fn screen_content(&self, _subject: &Subject<'_>, _found: &mut Vec<Finding>) {}

@@ -29,7 +29,7 @@ mod windows;
 use std::ops::Range;
 
 use super::engine::{RuleError, RuleFile, RuleTable, rule_keys};
-use super::{Prefilter, Subject, TrivialContent, ViewText, Work, sql};
+use super::{Prefilter, Subject, ViewText, Work, sql};
 use crate::model::{Confidence, Finding, ReasonCode, Rule, RuleObject, Treatment, View};
 use crate::shell::{self, Call, wrappers};
 pub use calls::sends_by_command;
@@ -223,10 +223,6 @@ impl Prefilter for DestructiveCommand {
 
     fn rules(&self) -> &[Rule] {
         self.rules.rules()
-    }
-
-    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
-        plain.may_act()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

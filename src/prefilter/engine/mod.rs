@@ -15,7 +15,6 @@ mod scan_context;
 mod scanner;
 mod split_arrays;
 mod subject;
-mod trivial_content;
 
 use std::rc::Rc;
 
@@ -37,7 +36,6 @@ pub use rules::RuleError;
 pub(in crate::prefilter) use rules::RuleFile;
 pub use scan_context::ScanContext;
 pub use subject::Subject;
-pub use trivial_content::TrivialContent;
 
 /// A family of rules.
 pub trait Prefilter: Send + Sync {
@@ -53,10 +51,9 @@ pub trait Prefilter: Send + Sync {
         Vec::new()
     }
 
-    /// Returns `true` if a plain content may concern it: one without any word of any family, without digits, codes, or
-    /// anything else that an analysis is about.
-    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
-        true
+    /// Returns `true` if a content under this name may concern it, however plain its text is.
+    fn is_told_by_name(&self, _label: &str) -> bool {
+        false
     }
 
     /// Looks at one content in all its views.

@@ -1,6 +1,6 @@
 //! Texts that are too large to be examined whole.
 
-use super::{Prefilter, RuleError, RuleFile, RuleTable, Subject, TrivialContent, rule_keys};
+use super::{Prefilter, RuleError, RuleFile, RuleTable, Subject, rule_keys};
 use crate::model::{Content, Finding, Pointer, ReasonCode, Rule, RuleObject, Step, Treatment};
 use crate::policy::Policy;
 
@@ -65,10 +65,6 @@ impl Prefilter for Oversize {
 
     fn rules(&self) -> &[Rule] {
         self.rules.rules()
-    }
-
-    fn concerns_trivial(&self, _plain: TrivialContent<'_>) -> bool {
-        false
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

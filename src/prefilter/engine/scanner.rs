@@ -5,9 +5,8 @@ use std::rc::Rc;
 use super::cost_meter::{CostMeter, Work};
 use super::scan_context::ScanContext;
 use super::subject::Subject;
-use super::trivial_content::TrivialContent;
 use super::{CalledTool, Prefilters, derived, finding_order, oversize, split_arrays};
-use crate::model::{Content, ContentId, Examined, Finding, Screening, Step, View, ViewSet};
+use crate::model::{Content, ContentId, Examined, Finding, Origin, Place, Screening, Step, View, ViewSet};
 use crate::policy::Policy;
 use crate::text::views;
 use crate::text::views::{DecodeBudget, Triage, ViewText, Views};
@@ -202,15 +201,15 @@ impl<'s> Scanner<'s> {
         }
     }
 
-    /// Returns `true` if a plain content concerns any family.
-    pub(in crate::prefilter) fn concerns_trivial(&self, content: &'s Content) -> bool {
+    /// Returns `true` if a plain content may concern a family all the same: one without any word of any family, without digits, codes,
+    /// or anything else that an analysis is about. It may be acted on as it stands, even if it is a single word; its name may say what it
+    /// is; or the organisation has rules of its own.
+    pub(in crate::prefilter) fn concerns_trivial(&self, content: &Content) -> bool {
         self.meter.spend(Work::Name, 1);
-        let plain = TrivialContent {
-            label: content.label.as_deref(),
-            origin: content.origin,
-            place: content.place,
-            policy: self.policy,
-        };
-        self.prefilters.families().any(|family| family.concerns_trivial(plain))
+        let speaks = matches!(content.origin, Origin::ToolArguments | Origin::Agent | Origin::Unknown);
+        // No one acts on ids and names around a step.
+        let may_act = speaks && content.place == Place::Body;
+        let told_by_name = |label: &str| self.prefilters.families().any(|family| family.is_told_by_name(label));
+        may_act || !self.policy.own_rules.is_empty() || content.label.as_deref().is_some_and(told_by_name)
     }
 }

@@ -23,7 +23,7 @@ use serde::Deserialize;
 
 use super::engine::rules::{self, NothingElse};
 use super::engine::{RuleFile, RuleKey, RuleTable, rule_keys};
-use super::{KeywordHit, Prefilter, RuleError, Subject, TrivialContent, Word, Work};
+use super::{KeywordHit, Prefilter, RuleError, Subject, Word, Work};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Rule, RuleObject, Treatment, View};
 use crate::text::bytes::{ByteClasses, Digits};
 
@@ -173,10 +173,8 @@ impl Prefilter for PersonalData {
         names::words()
     }
 
-    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
-        plain
-            .label
-            .is_some_and(|label| names::meaning(&context::plain_name(label)).is_some())
+    fn is_told_by_name(&self, label: &str) -> bool {
+        names::meaning(&context::plain_name(label)).is_some()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

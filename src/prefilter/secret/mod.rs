@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use self::format::{CostMeter, Hit};
 use self::table::{Reading, Table};
-use super::{Prefilter, RuleError, Subject, TrivialContent, ViewText, Word, Work};
+use super::{Prefilter, RuleError, Subject, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Origin, Rule, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -53,10 +53,8 @@ impl Prefilter for Secret {
         self.table.words().to_vec()
     }
 
-    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
-        plain
-            .label
-            .is_some_and(|label| label.eq_ignore_ascii_case("value") || labelled::may_name(label))
+    fn is_told_by_name(&self, label: &str) -> bool {
+        label.eq_ignore_ascii_case("value") || labelled::may_name(label)
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {

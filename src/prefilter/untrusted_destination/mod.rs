@@ -13,7 +13,7 @@ use std::collections::HashMap;
 
 use url::Url;
 
-use super::{Prefilter, Subject, TrivialContent, ViewText, Word, Work};
+use super::{Prefilter, Subject, ViewText, Word, Work};
 use crate::model::{
     Confidence, Content, Finding, Form, Kind, Method, Origin, Place, ReasonCode, Rule, RuleObject, Treatment,
 };
@@ -96,10 +96,6 @@ impl Prefilter for UntrustedDestination {
 
     fn words(&self) -> Vec<Word> {
         extract::words()
-    }
-
-    fn concerns_trivial(&self, plain: TrivialContent<'_>) -> bool {
-        plain.may_act()
     }
 
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
