@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::{Prefilter, Subject, ViewText};
+use super::{Family, Prefilter, Subject, ViewText};
 use crate::model::{Finding, Form, Rule, View};
 use crate::policy::{Extent, Letters, OWN_FAMILY, OwnRule, Policy};
 
@@ -23,7 +23,7 @@ pub fn own_rules(policy: &Policy) -> Vec<Rule> {
     policy.own_rules.iter().map(|own| own.rule.clone()).collect()
 }
 
-impl Prefilter for CustomRules {
+impl Family for CustomRules {
     fn family(&self) -> &'static str {
         OWN_FAMILY
     }
@@ -31,7 +31,9 @@ impl Prefilter for CustomRules {
     fn rules(&self) -> &[Rule] {
         &[]
     }
+}
 
+impl Prefilter for CustomRules {
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let rules = &subject.policy.own_rules;
         if rules.is_empty() || matches!(subject.content.form, Form::OpaqueFile { .. }) {

@@ -4,9 +4,9 @@ use crate::prefilter::words::hidden_text::MARKUP_WORDS;
 use std::ops::Range;
 
 use super::injected_instruction::{Likelihood, likelihood};
-use super::{Prefilter, Subject, ViewText, Word};
-use crate::model::{Finding, ReasonCode, Rule, RuleObject, Treatment, View};
-use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
+use super::{Prefilter, Subject, Word};
+use crate::model::{Finding, View};
+use crate::prefilter::engine::{family, rule_keys};
 use crate::text::bytes::{ByteClasses, next};
 use crate::text::expression::expressions;
 use crate::text::views::{Layer, MIN_BITS, escape_sequence_length, is_digit, is_zero_width, selector_byte};
@@ -28,44 +28,12 @@ rule_keys! {
     }
 }
 
-/// Its rules.
-const RULES: RuleFile = RuleFile {
-    name: "hidden_text.toml",
-    text: include_str!("rules/hidden_text.toml"),
-    family: "hidden_text",
-    reason: ReasonCode::Obfuscation,
-    suggests: Treatment::Evidence,
-    object: RuleObject::Words,
-};
-
-/// The family.
-pub(super) struct HiddenText {
-    rules: RuleTable<At>,
-}
-
-impl HiddenText {
-    /// Reads the rules.
-    pub(super) fn new() -> Result<Self, RuleError> {
-        Ok(Self {
-            rules: RuleTable::load(&RULES)?,
-        })
-    }
-
-    fn add(&self, at: At, subject: &Subject<'_>, view: &ViewText<'_>, span: Range<usize>, found: &mut Vec<Finding>) {
-        let rule = self.rules.rule(at);
-        found.push(rule.at(subject, view, span, rule.title.clone()));
-    }
+family! {
+    /// The family.
+    HiddenText of At = "hidden_text", Obfuscation, Words
 }
 
 impl Prefilter for HiddenText {
-    fn family(&self) -> &'static str {
-        "hidden_text"
-    }
-
-    fn rules(&self) -> &[Rule] {
-        self.rules.rules()
-    }
-
     fn words(&self) -> Vec<Word> {
         MARKUP_WORDS.iter().map(|word| Word::any_case(*word)).collect()
     }
@@ -74,8 +42,8 @@ impl Prefilter for HiddenText {
         for view in subject.views.as_written() {
             let whole = 0..view.text().len();
             match view.layers().last().filter(|_| view.view() == View::Hidden) {
-                Some(Layer::Tags) => self.add(At::Tags, subject, view, whole, found),
-                Some(Layer::Selectors) => self.add(At::Selectors, subject, view, whole, found),
+                Some(Layer::Tags) => found.push(self.rules.titled(At::Tags, subject, view, whole)),
+                Some(Layer::Selectors) => found.push(self.rules.titled(At::Selectors, subject, view, whole)),
                 _ => {}
             }
             if view.view() == View::Normalized {
@@ -83,15 +51,15 @@ impl Prefilter for HiddenText {
             }
             if !view.kinds().is_ascii() {
                 for (at, span) in invisible(view.text()) {
-                    self.add(at, subject, view, span, found);
+                    found.push(self.rules.titled(at, subject, view, span));
                 }
                 for span in overrides(view.text()).into_iter().take(MAX) {
-                    self.add(At::Override, subject, view, span, found);
+                    found.push(self.rules.titled(At::Override, subject, view, span));
                 }
             }
             if view.kinds().has(ByteClasses::ODD_CONTROL.or(ByteClasses::BEYOND_ASCII)) {
                 for span in terminal_escapes(view.text()).into_iter().take(MAX) {
-                    self.add(At::TerminalEscape, subject, view, span, found);
+                    found.push(self.rules.titled(At::TerminalEscape, subject, view, span));
                 }
             }
         }
@@ -110,8 +78,8 @@ impl Prefilter for HiddenText {
                     Likelihood::None => {}
                     // What honest pages hide tells people what to do as well.
                     Likelihood::Possible if whole.starts_with("<noscript") || whole.starts_with("<details") => {}
-                    Likelihood::Possible => self.add(At::Markup, subject, view, span, found),
-                    Likelihood::Likely => self.add(At::MarkupInstruction, subject, view, span, found),
+                    Likelihood::Possible => found.push(self.rules.titled(At::Markup, subject, view, span)),
+                    Likelihood::Likely => found.push(self.rules.titled(At::MarkupInstruction, subject, view, span)),
                 }
             }
         }

@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use super::disguise::Disguise;
 use super::signals::{Cluster, HALVES, Hit, Part, Signals};
-use super::{KeywordHit, Prefilter, RuleError, Subject, ViewText, Word, Work};
+use super::{Family, KeywordHit, Prefilter, RuleError, Subject, ViewText, Word, Work};
 use crate::model::{Finding, Kind, Origin, Place, Rule, Severity};
 use disguises::{Disguises, layer_disguise, may_be_disguised};
 use lists::{List, Lists, lists};
@@ -45,7 +45,7 @@ impl InjectedInstruction {
     }
 }
 
-impl Prefilter for InjectedInstruction {
+impl Family for InjectedInstruction {
     fn family(&self) -> &'static str {
         FAMILY
     }
@@ -53,7 +53,9 @@ impl Prefilter for InjectedInstruction {
     fn rules(&self) -> &[Rule] {
         &self.0.rules
     }
+}
 
+impl Prefilter for InjectedInstruction {
     fn words(&self) -> Vec<Word> {
         let lists = [&self.0.external, &self.0.user];
         let words = lists.into_iter().flat_map(|list| list.signals.words());

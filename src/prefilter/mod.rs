@@ -28,7 +28,7 @@ pub use crate::text::keywords::{Case, KeywordHit, KeywordHits, Keywords, Word};
 pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
 pub use destructive_command::{becomes_of, sends_by_command};
-pub use engine::{CalledTool, Prefilter, Prefilters, RuleError, ScanContext, Subject, Work};
+pub use engine::{CalledTool, Family, Prefilter, Prefilters, RuleError, ScanContext, Subject, Work};
 pub use everyday::Usual;
 
 impl Prefilters {
@@ -41,17 +41,17 @@ impl Prefilters {
         words::check()?;
         Self::of(vec![
             Box::new(injected_instruction::InjectedInstruction::new()?),
-            Box::new(hidden_text::HiddenText::new()?),
-            Box::new(obfuscation::Obfuscation::new()?),
+            Box::new(hidden_text::HiddenText::load()?),
+            Box::new(obfuscation::Obfuscation::load()?),
             Box::new(secret::Secret::new()?),
             Box::new(personal_data::PersonalData::new()?),
-            Box::new(engine::Oversize::new()?),
-            Box::new(structure::Structure::new()?),
+            Box::new(engine::Oversize::load()?),
+            Box::new(structure::Structure::load()?),
             Box::new(destructive_command::DestructiveCommand::new()?),
             Box::new(sql::Sql::new()?),
-            Box::new(path::Path::new()?),
-            Box::new(tool::Tool::new()?),
-            Box::new(untrusted_destination::UntrustedDestination::new()?),
+            Box::new(path::Path::load()?),
+            Box::new(tool::Tool::load()?),
+            Box::new(untrusted_destination::UntrustedDestination::load()?),
             Box::new(custom_rules::CustomRules),
         ])
     }

@@ -7,11 +7,9 @@ mod gaps;
 mod unread;
 mod wordplay;
 
-use std::ops::Range;
-
-use super::{Prefilter, Subject, ViewText, Word, disguise};
-use crate::model::{Content, Finding, Form, Origin, ReasonCode, Rule, RuleObject, ToolClass, Treatment, View};
-use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
+use super::{Prefilter, Subject, Word, disguise};
+use crate::model::{Content, Finding, Form, Origin, ToolClass, View};
+use crate::prefilter::engine::{family, rule_keys};
 use crate::text::bytes::ByteClasses;
 
 /// More findings of one rule in one view say nothing new.
@@ -31,44 +29,12 @@ rule_keys! {
     }
 }
 
-/// Its rules.
-const RULES: RuleFile = RuleFile {
-    name: "obfuscation.toml",
-    text: include_str!("rules/obfuscation.toml"),
-    family: "obfuscation",
-    reason: ReasonCode::Obfuscation,
-    suggests: Treatment::Evidence,
-    object: RuleObject::Words,
-};
-
-/// The family.
-pub(super) struct Obfuscation {
-    rules: RuleTable<At>,
-}
-
-impl Obfuscation {
-    /// Reads the rules.
-    pub(super) fn new() -> Result<Self, RuleError> {
-        Ok(Self {
-            rules: RuleTable::load(&RULES)?,
-        })
-    }
-
-    fn add(&self, at: At, subject: &Subject<'_>, view: &ViewText<'_>, span: Range<usize>, found: &mut Vec<Finding>) {
-        let rule = self.rules.rule(at);
-        found.push(rule.at(subject, view, span, rule.title.clone()));
-    }
+family! {
+    /// The family.
+    Obfuscation of At = "obfuscation", Obfuscation, Words
 }
 
 impl Prefilter for Obfuscation {
-    fn family(&self) -> &'static str {
-        "obfuscation"
-    }
-
-    fn rules(&self) -> &[Rule] {
-        self.rules.rules()
-    }
-
     fn words(&self) -> Vec<Word> {
         wordplay::words().chain(unread::words()).collect()
     }
@@ -76,12 +42,17 @@ impl Prefilter for Obfuscation {
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         if let Some(raw) = subject.views.iter().next() {
             for span in subject.views.undecoded().iter().take(MAX) {
-                self.add(At::Layers, subject, raw, span.clone(), found);
+                found.push(self.rules.titled(At::Layers, subject, raw, span.clone()));
             }
         }
         if is_piece(subject) {
             let raw = subject.views.iter().take(1);
-            raw.for_each(|raw| self.add(At::Pieces, subject, raw, 0..subject.content.text.len(), found));
+            raw.for_each(|raw| {
+                found.push(
+                    self.rules
+                        .titled(At::Pieces, subject, raw, 0..subject.content.text.len()),
+                )
+            });
         }
         for view in subject.views.as_written() {
             // What is already normalised has lost its ornaments, not its look-alikes; the text before shows both.
@@ -93,24 +64,24 @@ impl Prefilter for Obfuscation {
                 .map(|(span, _)| span)
                 .take(MAX)
             {
-                self.add(At::MixedScripts, subject, view, span, found);
+                found.push(self.rules.titled(At::MixedScripts, subject, view, span));
             }
             for span in disguise::ornaments(view.text()).into_iter().take(MAX) {
-                self.add(At::Ornamental, subject, view, span, found);
+                found.push(self.rules.titled(At::Ornamental, subject, view, span));
             }
         }
         if let Some(raw) = subject.views.iter().next()
             && let Some(span) = unread::unread(raw, || subject.hits(raw), wordplay::count())
         {
-            self.add(At::Unread, subject, raw, span, found);
+            found.push(self.rules.titled(At::Unread, subject, raw, span));
         }
         for view in subject.views.folded() {
             if let Some(span) = wordplay::run_together(view.text(), subject.hits(view)) {
-                self.add(At::RunTogether, subject, view, span, found);
+                found.push(self.rules.titled(At::RunTogether, subject, view, span));
             }
             if view.kinds().has(ByteClasses::GAPS) {
                 for span in gaps::gaps(view.text()).into_iter().take(MAX) {
-                    self.add(At::Gaps, subject, view, span, found);
+                    found.push(self.rules.titled(At::Gaps, subject, view, span));
                 }
             }
             let has_signs = view
@@ -118,7 +89,7 @@ impl Prefilter for Obfuscation {
                 .has(ByteClasses::DIGIT.or(ByteClasses::AT).or(ByteClasses::LETTER_SIGN));
             if has_signs && digits::may_have_signs(view.in_any_case()) {
                 for span in digits::digits(view.text()).into_iter().take(MAX) {
-                    self.add(At::Digits, subject, view, span, found);
+                    found.push(self.rules.titled(At::Digits, subject, view, span));
                 }
             }
         }

@@ -6,8 +6,8 @@
 
 use super::locations::{Breadth, Location, Secret, Steering};
 use super::{Prefilter, Subject, Work};
-use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, RuleObject, ToolClass, Treatment, View};
-use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
+use crate::model::{Confidence, Finding, Origin, ToolClass, View};
+use crate::prefilter::engine::{family, rule_keys};
 use crate::prefilter::words::path::{BEGINNINGS, PATH_WORDS};
 use crate::tools::Classified;
 
@@ -35,16 +35,6 @@ rule_keys! {
     }
 }
 
-/// Its rules.
-const RULES: RuleFile = RuleFile {
-    name: "path.toml",
-    text: include_str!("rules/path.toml"),
-    family: "path",
-    reason: ReasonCode::DataExfiltration,
-    suggests: Treatment::Evidence,
-    object: RuleObject::Path,
-};
-
 /// The effect of a tool on the paths that it is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
@@ -53,29 +43,12 @@ enum Effect {
     Delete,
 }
 
-/// The family.
-pub(super) struct Path {
-    rules: RuleTable<Trouble>,
-}
-
-impl Path {
-    /// Reads the rules.
-    pub(super) fn new() -> Result<Self, RuleError> {
-        Ok(Self {
-            rules: RuleTable::load(&RULES)?,
-        })
-    }
+family! {
+    /// The family.
+    Path of Trouble = "path", DataExfiltration, Path
 }
 
 impl Prefilter for Path {
-    fn family(&self) -> &'static str {
-        "path"
-    }
-
-    fn rules(&self) -> &[Rule] {
-        self.rules.rules()
-    }
-
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let content = subject.content;
         if content.origin != Origin::ToolArguments {
@@ -101,8 +74,7 @@ impl Prefilter for Path {
                     continue;
                 }
                 seen.push(trouble);
-                let rule = self.rules.rule(trouble);
-                let mut finding = rule.at(subject, view, 0..text.len(), rule.title.clone());
+                let mut finding = self.rules.titled(trouble, subject, view, 0..text.len());
                 if !labelled && !is_file_url(text) {
                     finding.confidence = finding.confidence.min(Confidence::Medium);
                 }

@@ -11,48 +11,28 @@ mod reading;
 mod recognised;
 
 use super::{Prefilter, Subject, Work};
-use crate::model::{Confidence, Finding, Origin, ReasonCode, Rule, RuleObject, Treatment, View};
-use crate::prefilter::engine::{RuleError, RuleFile, RuleTable};
+use crate::model::{Confidence, Finding, Origin, View};
+use crate::prefilter::engine::{RuleError, family};
 use crate::prefilter::words::sql::{FILE_LABELS, PARTS};
 use behind::{Beginning, hidden_behind};
 use injected::injected;
 use reading::{Reading, Trait};
 use recognised::is_sql;
 
-/// Its rules.
-const RULES: RuleFile = RuleFile {
-    name: "sql.toml",
-    text: include_str!("rules/sql.toml"),
-    family: "sql",
-    reason: ReasonCode::DestructiveAction,
-    suggests: Treatment::Evidence,
-    object: RuleObject::Name,
-};
-
-/// The family.
-pub(super) struct Sql {
-    rules: RuleTable<Trait>,
+family! {
+    /// The family.
+    Sql of Trait = "sql", DestructiveAction, Name
 }
 
 impl Sql {
     /// Reads the rules and what they are found by.
     pub(super) fn new() -> Result<Self, RuleError> {
         reading::forms::FORMS.check()?;
-        Ok(Self {
-            rules: RuleTable::load(&RULES)?,
-        })
+        Self::load()
     }
 }
 
 impl Prefilter for Sql {
-    fn family(&self) -> &'static str {
-        "sql"
-    }
-
-    fn rules(&self) -> &[Rule] {
-        self.rules.rules()
-    }
-
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         if subject.content.origin != Origin::ToolArguments {
             return;
@@ -95,8 +75,7 @@ impl Prefilter for Sql {
                     continue;
                 }
                 seen.push(seen_trait);
-                let rule = self.rules.rule(seen_trait);
-                let mut finding = rule.at(subject, view, span, rule.title.clone());
+                let mut finding = self.rules.titled(seen_trait, subject, view, span);
                 // What is written to a file runs later or never, and where it runs it is looked at again.
                 let told = reading.certain || seen_trait.is_a_word() && names_machine(text);
                 if !told || FILE_LABELS.contains(&label.to_ascii_lowercase().as_str()) {

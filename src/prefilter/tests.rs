@@ -31,7 +31,7 @@ impl Markers {
     }
 }
 
-impl Prefilter for Markers {
+impl Family for Markers {
     fn family(&self) -> &'static str {
         "markers"
     }
@@ -39,7 +39,9 @@ impl Prefilter for Markers {
     fn rules(&self) -> &[Rule] {
         &self.0
     }
+}
 
+impl Prefilter for Markers {
     fn words(&self) -> Vec<Word> {
         vec![Word::any_case("marker")]
     }

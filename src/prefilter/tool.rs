@@ -7,10 +7,10 @@ mod arguments;
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::{Prefilter, Subject};
-use crate::model::{Finding, Pointer, ReasonCode, Rule, RuleObject, Step, Tool as Definition, ToolCall, Treatment};
+use super::Prefilter;
+use crate::model::{Finding, Pointer, Step, Tool as Definition, ToolCall, Treatment};
 use crate::policy::{Policy, Undeclared};
-use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
+use crate::prefilter::engine::{family, rule_keys};
 use crate::text::characters::is_invisible;
 
 rule_keys! {
@@ -27,29 +27,12 @@ rule_keys! {
     }
 }
 
-/// Its rules.
-const RULES: RuleFile = RuleFile {
-    name: "tool.toml",
-    text: include_str!("rules/tool.toml"),
-    family: "tool",
-    reason: ReasonCode::InvalidArguments,
-    suggests: Treatment::Evidence,
-    object: RuleObject::Nothing,
-};
-
-/// The family.
-pub(super) struct Tool {
-    rules: RuleTable<Fault>,
+family! {
+    /// The family.
+    Tool of Fault = "tool", InvalidArguments, Nothing
 }
 
 impl Tool {
-    /// Reads the rules.
-    pub(super) fn new() -> Result<Self, RuleError> {
-        Ok(Self {
-            rules: RuleTable::load(&RULES)?,
-        })
-    }
-
     /// A finding on the name of a call's tool, where the document holds it.
     fn on_name(&self, fault: Fault, step: &Step, call: &ToolCall) -> Finding {
         let rule = self.rules.rule(fault);
@@ -61,16 +44,6 @@ impl Tool {
 }
 
 impl Prefilter for Tool {
-    fn family(&self) -> &'static str {
-        "tool"
-    }
-
-    fn rules(&self) -> &[Rule] {
-        self.rules.rules()
-    }
-
-    fn screen_content(&self, _subject: &Subject<'_>, _found: &mut Vec<Finding>) {}
-
     fn screen_step(&self, step: &Step, policy: &Policy, found: &mut Vec<Finding>) {
         let Some(call) = &step.tool_call else { return };
         let declared: &[Definition] = step.agent.as_ref().map_or(&[], |agent| &agent.tools);

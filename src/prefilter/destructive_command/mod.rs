@@ -28,9 +28,9 @@ mod windows;
 
 use std::ops::Range;
 
-use super::engine::{RuleError, RuleFile, RuleTable, rule_keys};
+use super::engine::{RuleError, family, rule_keys};
 use super::{Prefilter, Subject, ViewText, Work, sql};
-use crate::model::{Confidence, Finding, ReasonCode, Rule, RuleObject, Treatment, View};
+use crate::model::{Confidence, Finding, Treatment, View};
 use crate::shell::{self, Call, wrappers};
 pub use calls::sends_by_command;
 use calls::{can_call, does_nothing, planted, writes_startup};
@@ -109,16 +109,6 @@ rule_keys! {
     }
 }
 
-/// Its rules.
-const RULES: RuleFile = RuleFile {
-    name: "destructive_command.toml",
-    text: include_str!("../rules/destructive_command.toml"),
-    family: "destructive_command",
-    reason: ReasonCode::MaliciousCode,
-    suggests: Treatment::Evidence,
-    object: RuleObject::Words,
-};
-
 /// The dangers in one text.
 #[derive(Debug, Default)]
 pub(super) struct Dangers {
@@ -169,9 +159,9 @@ impl Dangers {
     }
 }
 
-/// The family.
-pub(super) struct DestructiveCommand {
-    rules: RuleTable<Danger>,
+family! {
+    /// The family.
+    DestructiveCommand of Danger = "destructive_command", MaliciousCode, Words
 }
 
 impl DestructiveCommand {
@@ -181,9 +171,7 @@ impl DestructiveCommand {
         commands::TABLE.check()?;
         code::check_all()?;
         windows::check_all()?;
-        Ok(Self {
-            rules: RuleTable::load(&RULES)?,
-        })
+        Self::load()
     }
 
     fn report(&self, subject: &Subject<'_>, view: &ViewText<'_>, role: Role, seen: Dangers, found: &mut Vec<Finding>) {
@@ -217,14 +205,6 @@ impl DestructiveCommand {
 }
 
 impl Prefilter for DestructiveCommand {
-    fn family(&self) -> &'static str {
-        "destructive_command"
-    }
-
-    fn rules(&self) -> &[Rule] {
-        self.rules.rules()
-    }
-
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let Some(role) = role(subject) else { return };
         let ascii = subject.content.text.is_ascii();

@@ -33,18 +33,21 @@ pub(in crate::prefilter) use cost_meter::CostMeter;
 pub use cost_meter::Work;
 pub(in crate::prefilter) use oversize::Oversize;
 pub use rules::RuleError;
-pub(in crate::prefilter) use rules::RuleFile;
+pub(in crate::prefilter) use rules::{RuleFile, family};
 pub use scan_context::ScanContext;
 pub use subject::Subject;
 
-/// A family of rules.
-pub trait Prefilter: Send + Sync {
+/// What is known of a family of rules without looking at a step.
+pub trait Family: Send + Sync {
     /// The family's name: the first part of its rule ids, and the name of its file.
     fn family(&self) -> &'static str;
 
     /// Its rules, for documentation, `guardian rules`, and the tests that hold their examples.
     fn rules(&self) -> &[Rule];
+}
 
+/// A family of rules.
+pub trait Prefilter: Family {
     /// The words that it gates on: the gate looks for those of all families in one pass, and tells each where its own stand
     /// ([`Subject::hits`]), by their places in this list.
     fn words(&self) -> Vec<Word> {
@@ -57,7 +60,7 @@ pub trait Prefilter: Send + Sync {
     }
 
     /// Looks at one content in all its views.
-    fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>);
+    fn screen_content(&self, _subject: &Subject<'_>, _found: &mut Vec<Finding>) {}
 
     /// Looks at the shape of the step: its tool call, its tools, its remarks.
     fn screen_step(&self, _step: &Step, _policy: &Policy, _found: &mut Vec<Finding>) {}
@@ -80,7 +83,7 @@ impl Prefilters {
         Ok(Self {
             families,
             keywords,
-            limits: Oversize::new()?,
+            limits: Oversize::load()?,
         })
     }
 

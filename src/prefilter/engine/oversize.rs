@@ -1,7 +1,7 @@
 //! Texts that are too large to be examined whole.
 
-use super::{Prefilter, RuleError, RuleFile, RuleTable, Subject, rule_keys};
-use crate::model::{Content, Finding, Pointer, ReasonCode, Rule, RuleObject, Step, Treatment};
+use super::{Prefilter, Subject, family, rule_keys};
+use crate::model::{Content, Finding, Pointer, Rule, Step};
 use crate::policy::Policy;
 
 /// A step of more contents than this is unusual.
@@ -19,16 +19,6 @@ rule_keys! {
     }
 }
 
-/// Its rules.
-const RULES: RuleFile = RuleFile {
-    name: "oversize.toml",
-    text: include_str!("../rules/oversize.toml"),
-    family: "oversize",
-    reason: ReasonCode::Oversized,
-    suggests: Treatment::Evidence,
-    object: RuleObject::Words,
-};
-
 /// Returns the finding, by that rule, that a step was not examined to its end: this content is the first of so many of which
 /// something was left out.
 pub(in crate::prefilter) fn too_intricate(rule: &Rule, first: &Content, left_out: usize) -> Finding {
@@ -39,19 +29,12 @@ pub(in crate::prefilter) fn too_intricate(rule: &Rule, first: &Content, left_out
     rule.on_content(first, what)
 }
 
-/// The family.
-pub(in crate::prefilter) struct Oversize {
-    rules: RuleTable<At>,
+family! {
+    /// The family.
+    Oversize of At = "oversize", Oversized, Words
 }
 
 impl Oversize {
-    /// Reads the rules.
-    pub(in crate::prefilter) fn new() -> Result<Self, RuleError> {
-        Ok(Self {
-            rules: RuleTable::load(&RULES)?,
-        })
-    }
-
     /// The rule of this key.
     pub(in crate::prefilter) fn rule(&self, key: At) -> &Rule {
         self.rules.rule(key)
@@ -59,14 +42,6 @@ impl Oversize {
 }
 
 impl Prefilter for Oversize {
-    fn family(&self) -> &'static str {
-        "oversize"
-    }
-
-    fn rules(&self) -> &[Rule] {
-        self.rules.rules()
-    }
-
     fn screen_content(&self, subject: &Subject<'_>, found: &mut Vec<Finding>) {
         let length = subject.content.text.len();
         let Some(raw) = subject.views.iter().next() else { return };

@@ -183,5 +183,42 @@ impl<K: RuleKey> RuleTable<K> {
     }
 }
 
+/// Declares a family whose rules are one file, `rules/NAME.toml`, and are found by code alone, which names them by keys.
+macro_rules! family {
+    ($(#[$doc:meta])* $family:ident of $keys:ty = $name:literal, $reason:ident, $object:ident) => {
+        $(#[$doc])*
+        pub(in crate::prefilter) struct $family {
+            rules: $crate::model::RuleTable<$keys>,
+        }
+
+        impl $family {
+            /// Reads the rules.
+            pub(in crate::prefilter) fn load() -> Result<Self, $crate::prefilter::RuleError> {
+                let file = $crate::prefilter::engine::RuleFile {
+                    name: concat!($name, ".toml"),
+                    text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/prefilter/rules/", $name, ".toml")),
+                    family: $name,
+                    reason: $crate::model::ReasonCode::$reason,
+                    suggests: $crate::model::Treatment::Evidence,
+                    object: $crate::model::RuleObject::$object,
+                };
+                let rules = $crate::model::RuleTable::load(&file)?;
+                Ok(Self { rules })
+            }
+        }
+
+        impl $crate::prefilter::Family for $family {
+            fn family(&self) -> &'static str {
+                $name
+            }
+
+            fn rules(&self) -> &[$crate::model::Rule] {
+                self.rules.rules()
+            }
+        }
+    };
+}
+pub(in crate::prefilter) use family;
+
 #[cfg(test)]
 mod tests;

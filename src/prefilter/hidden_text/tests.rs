@@ -4,13 +4,13 @@ use crate::prefilter::testing::{hold_examples, seen};
 
 #[test]
 fn every_rule_keeps_to_its_examples() {
-    hold_examples(&HiddenText::new().unwrap(), Origin::ToolOutput, |_| true);
+    hold_examples(&HiddenText::load().unwrap(), Origin::ToolOutput, |_| true);
 }
 
 #[test]
 fn hidden_text_inside_an_encoding_is_seen() {
     let found = seen(
-        &HiddenText::new().unwrap(),
+        &HiddenText::load().unwrap(),
         Origin::ToolOutput,
         r#"{"a": "x\udb40\udc73\udb40\udc65\n"}"#,
     );
@@ -31,7 +31,7 @@ fn emoji_and_scripts_that_need_joiners_are_left_alone() {
         "Straßen\u{ad}bahn\u{ad}halte\u{ad}stelle",
         "très\u{202f}bien\u{a0}!",
     ] {
-        let found = seen(&HiddenText::new().unwrap(), Origin::ToolOutput, text);
+        let found = seen(&HiddenText::load().unwrap(), Origin::ToolOutput, text);
         assert!(found.is_empty(), "{text:?}: {found:?}");
     }
 }

@@ -4,7 +4,7 @@ use crate::prefilter::testing::{hold_examples, seen};
 
 #[test]
 fn every_rule_keeps_to_its_examples() {
-    hold_examples(&Obfuscation::new().unwrap(), Origin::ToolOutput, |id| {
+    hold_examples(&Obfuscation::load().unwrap(), Origin::ToolOutput, |id| {
         id != "obfuscation.pieces"
     });
 }
@@ -12,7 +12,7 @@ fn every_rule_keeps_to_its_examples() {
 #[test]
 fn spans_are_those_of_the_words() {
     let text = "это pаsswоrd, да";
-    let found = seen(&Obfuscation::new().unwrap(), Origin::ToolOutput, text);
+    let found = seen(&Obfuscation::load().unwrap(), Origin::ToolOutput, text);
     assert_eq!(found.len(), 1);
     assert_eq!(text.get(found[0].span.clone()), Some("pаsswоrd"));
 }
@@ -28,7 +28,7 @@ fn ordinary_texts_of_the_world_are_left_alone() {
         "H₂O, 10 µm, 5 kΩ, ΔG°, x̄ ± σ",
     ] {
         assert!(
-            seen(&Obfuscation::new().unwrap(), Origin::ToolOutput, text).is_empty(),
+            seen(&Obfuscation::load().unwrap(), Origin::ToolOutput, text).is_empty(),
             "{text}"
         );
     }

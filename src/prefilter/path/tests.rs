@@ -12,12 +12,12 @@ fn shape(text: &str) -> Step {
 
 #[test]
 fn every_rule_holds_its_examples() {
-    hold_shaped_examples(&Path::new().unwrap(), |_, text| shape(text));
+    hold_shaped_examples(&Path::load().unwrap(), |_, text| shape(text));
 }
 
 #[test]
 fn paths_are_known_by_their_shape_too() {
-    let found = screen(&Path::new().unwrap(), &tool_call("open", &[("what", "/etc/shadow")]));
+    let found = screen(&Path::load().unwrap(), &tool_call("open", &[("what", "/etc/shadow")]));
     assert_eq!(
         (found[0].rule.as_str(), found[0].confidence),
         ("path.key_file", Confidence::Medium)
@@ -30,7 +30,7 @@ fn paths_are_known_by_their_shape_too() {
         "I like ../../ as a smiley, do you not?",
     ] {
         assert_eq!(
-            screen(&Path::new().unwrap(), &tool_call("say", &[("text", text)])),
+            screen(&Path::load().unwrap(), &tool_call("say", &[("text", text)])),
             [],
             "{text}"
         );
@@ -52,19 +52,19 @@ fn ordinary_paths_are_silent() {
         "delete /tmp/x/y",
         "write /workspace/app/Dockerfile",
     ] {
-        assert_eq!(screen(&Path::new().unwrap(), &shape(text)), [], "{text}");
+        assert_eq!(screen(&Path::load().unwrap(), &shape(text)), [], "{text}");
     }
 }
 
 #[test]
 fn tools_whose_names_only_contain_a_word_for_writing_read() {
     for tool in ["get_credit_report", "compute_stats", "get_input"] {
-        let found = screen(&Path::new().unwrap(), &tool_call(tool, &[("path", "/etc/hosts")]));
+        let found = screen(&Path::load().unwrap(), &tool_call(tool, &[("path", "/etc/hosts")]));
         let rules: Vec<&str> = found.iter().map(|finding| finding.rule.as_str()).collect();
         assert!(!rules.contains(&"path.system_write"), "{tool}: {rules:?}");
     }
     let written = screen(
-        &Path::new().unwrap(),
+        &Path::load().unwrap(),
         &tool_call("edit_file", &[("path", "/etc/hosts")]),
     );
     assert!(written.iter().any(|finding| finding.rule == "path.system_write"));

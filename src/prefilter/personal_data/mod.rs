@@ -23,7 +23,7 @@ use serde::Deserialize;
 
 use super::engine::rules::{self, NothingElse};
 use super::engine::{RuleFile, RuleKey, RuleTable, rule_keys};
-use super::{KeywordHit, Prefilter, RuleError, Subject, Word, Work};
+use super::{Family, KeywordHit, Prefilter, RuleError, Subject, Word, Work};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Rule, RuleObject, Treatment, View};
 use crate::text::bytes::{ByteClasses, Digits};
 
@@ -160,7 +160,7 @@ impl PersonalData {
     }
 }
 
-impl Prefilter for PersonalData {
+impl Family for PersonalData {
     fn family(&self) -> &'static str {
         FAMILY
     }
@@ -168,7 +168,9 @@ impl Prefilter for PersonalData {
     fn rules(&self) -> &[Rule] {
         self.rules.rules()
     }
+}
 
+impl Prefilter for PersonalData {
     fn words(&self) -> Vec<Word> {
         names::words()
     }

@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use self::format::{CostMeter, Hit};
 use self::table::{Reading, Table};
-use super::{Prefilter, RuleError, Subject, ViewText, Word, Work};
+use super::{Family, Prefilter, RuleError, Subject, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Origin, Rule, Step, Treatment, View};
 use crate::policy::Policy;
 
@@ -40,7 +40,7 @@ impl Secret {
     }
 }
 
-impl Prefilter for Secret {
+impl Family for Secret {
     fn family(&self) -> &'static str {
         FAMILY
     }
@@ -48,7 +48,9 @@ impl Prefilter for Secret {
     fn rules(&self) -> &[Rule] {
         self.table.rules()
     }
+}
 
+impl Prefilter for Secret {
     fn words(&self) -> Vec<Word> {
         self.table.words().to_vec()
     }

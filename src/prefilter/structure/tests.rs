@@ -16,7 +16,7 @@ fn a_remark_becomes_a_finding_at_its_pointer() {
         what: "the role is another word for the same".into(),
         kind: RemarkKind::Leniency("role_assistant"),
     });
-    let found = testing::seen_in_shape(&Structure::new().unwrap(), &step, &Policy::standard().unwrap());
+    let found = testing::seen_in_shape(&Structure::load().unwrap(), &step, &Policy::standard().unwrap());
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].pointer.as_str(), "/params/payload/method");
     assert_eq!(found[0].reason, ReasonCode::MalformedPayload);

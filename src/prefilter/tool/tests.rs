@@ -1,6 +1,7 @@
 use super::*;
 use crate::model::{Agent, Argument, ArgumentDefinition, Kind, Method, Origin};
 use crate::policy::PolicyFile;
+use crate::prefilter::Family;
 use crate::prefilter::testing::{empty, screen_under, with};
 
 fn definition(name: &str, arguments: &[(&str, &str, bool)]) -> Definition {
@@ -73,7 +74,7 @@ fn policy(text: &str) -> Policy {
 }
 
 fn rules_under(text: &str, step: &Step) -> Vec<(String, Treatment)> {
-    screen_under(&Tool::new().unwrap(), step, &policy(text))
+    screen_under(&Tool::load().unwrap(), step, &policy(text))
         .into_iter()
         .map(|finding| (finding.rule, finding.suggested))
         .collect()
@@ -81,7 +82,7 @@ fn rules_under(text: &str, step: &Step) -> Vec<(String, Treatment)> {
 
 #[test]
 fn every_rule_holds_its_examples() {
-    for rule in Tool::new().unwrap().rules() {
+    for rule in Tool::load().unwrap().rules() {
         for (texts, fires) in [(&rule.fires_on, true), (&rule.silent_on, false)] {
             assert!(!texts.is_empty(), "{}", rule.id);
             for text in texts {
@@ -132,7 +133,7 @@ fn the_policy_says_what_is_made_of_undeclared_tools() {
 #[test]
 fn findings_point_at_the_tools_id_or_at_the_argument() {
     let found = screen_under(
-        &Tool::new().unwrap(),
+        &Tool::load().unwrap(),
         &call("shell()"),
         &policy("[tools]\ndeny = ['shell']"),
     );
@@ -140,6 +141,6 @@ fn findings_point_at_the_tools_id_or_at_the_argument() {
         (found[0].content.map(|id| id.index()), found[0].span.clone()),
         (Some(0), 0..5)
     );
-    let found = screen_under(&Tool::new().unwrap(), &call("send_email(to=\"a\", x=1)"), &policy(""));
+    let found = screen_under(&Tool::load().unwrap(), &call("send_email(to=\"a\", x=1)"), &policy(""));
     assert_eq!(found[0].pointer.as_str(), "/params/toolCallRequest/inputs/1/value");
 }

@@ -14,10 +14,8 @@ use std::collections::HashMap;
 use url::Url;
 
 use super::{Prefilter, Subject, ViewText, Word, Work};
-use crate::model::{
-    Confidence, Content, Finding, Form, Kind, Method, Origin, Place, ReasonCode, Rule, RuleObject, Treatment,
-};
-use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
+use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Rule, Treatment};
+use crate::prefilter::engine::{family, rule_keys};
 use extract::{Found, Stand};
 use troubles::{Troubles, troubles};
 
@@ -48,16 +46,6 @@ rule_keys! {
     }
 }
 
-/// Its rules.
-const RULES: RuleFile = RuleFile {
-    name: "untrusted_destination.toml",
-    text: include_str!("../rules/untrusted_destination.toml"),
-    family: "untrusted_destination",
-    reason: ReasonCode::UntrustedDestination,
-    suggests: Treatment::Evidence,
-    object: RuleObject::Address,
-};
-
 /// The role of a URL in this content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
@@ -71,29 +59,12 @@ enum Role {
     Read,
 }
 
-/// The family.
-pub(super) struct UntrustedDestination {
-    rules: RuleTable<Trouble>,
-}
-
-impl UntrustedDestination {
-    /// Makes the family.
-    pub(super) fn new() -> Result<Self, RuleError> {
-        Ok(Self {
-            rules: RuleTable::load(&RULES)?,
-        })
-    }
+family! {
+    /// The family.
+    UntrustedDestination of Trouble = "untrusted_destination", UntrustedDestination, Address
 }
 
 impl Prefilter for UntrustedDestination {
-    fn family(&self) -> &'static str {
-        "untrusted_destination"
-    }
-
-    fn rules(&self) -> &[Rule] {
-        self.rules.rules()
-    }
-
     fn words(&self) -> Vec<Word> {
         extract::words()
     }
@@ -173,8 +144,7 @@ impl UntrustedDestination {
         subject: &Subject<'_>,
         view: &ViewText<'_>,
     ) -> Finding {
-        let rule = self.rules.rule(trouble);
-        let mut finding = rule.at(subject, view, destination.span.clone(), rule.title.clone());
+        let mut finding = self.rules.titled(trouble, subject, view, destination.span.clone());
         let carries = matches!(trouble, Trouble::LoadedData | Trouble::LinkedData | Trouble::Denied);
         match role {
             Role::Destination => {}

@@ -1,12 +1,13 @@
 use super::*;
 use crate::model::{Severity, Step};
 use crate::policy::{Policy, PolicyFile};
+use crate::prefilter::Family;
 use crate::prefilter::testing::{
     agent_message, empty, hold_shaped_examples, screen, screen_under, tool_call, tool_output, with,
 };
 
 fn family() -> UntrustedDestination {
-    UntrustedDestination::new().unwrap()
+    UntrustedDestination::load().unwrap()
 }
 
 fn policy(text: &str) -> Policy {
@@ -35,13 +36,15 @@ fn shape(text: &str) -> Step {
 #[test]
 fn every_rule_but_the_policys_holds_its_examples() {
     struct Rest(UntrustedDestination, Vec<Rule>);
-    impl Prefilter for Rest {
+    impl Family for Rest {
         fn family(&self) -> &'static str {
             self.0.family()
         }
         fn rules(&self) -> &[Rule] {
             &self.1
         }
+    }
+    impl Prefilter for Rest {
         fn words(&self) -> Vec<Word> {
             self.0.words()
         }
