@@ -16,7 +16,7 @@ use crate::local;
 use crate::model::{Enforcement, OrganisationId};
 use crate::pipeline::{Guardian, Organisation, Organisations, Parts, Purpose};
 use crate::policy::{PROFILE_NAMES, Policy, PolicyError};
-use crate::prefilter::{Prefilters, RuleError};
+use crate::prefilter::{DataError, Prefilters};
 use crate::prompt::{PromptError, Prompts};
 use crate::selftest::Canaries;
 use crate::session;
@@ -52,10 +52,7 @@ pub enum AppError {
     },
     /// The built-in rules cannot be used.
     #[error("the built-in rules: {0}")]
-    Rules(#[from] RuleError),
-    /// The built-in rules over a session cannot be used.
-    #[error("the built-in rules: {0}")]
-    SessionRules(#[from] session::DataFileError),
+    Rules(#[from] DataError),
     /// The judge's settings cannot be used.
     #[error("judge: {0}")]
     Judge(judge::SettingsError),
@@ -257,8 +254,8 @@ pub fn chosen_policy(choice: &PolicyChoice) -> Result<Policy, PolicyError> {
 }
 
 /// Returns the built-in rules, read once a process: every guardian in it shares them.
-fn prefilters() -> Result<Arc<Prefilters>, RuleError> {
-    static READ: LazyLock<Result<Arc<Prefilters>, RuleError>> = LazyLock::new(|| Prefilters::standard().map(Arc::new));
+fn prefilters() -> Result<Arc<Prefilters>, DataError> {
+    static READ: LazyLock<Result<Arc<Prefilters>, DataError>> = LazyLock::new(|| Prefilters::standard().map(Arc::new));
     READ.clone()
 }
 

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::model::{
-    Confidence, Gap, Kind, Method, Origin, Outcome, ReasonCode, RuleObject, Severity, Treatment, one_of,
+    Confidence, Gap, Kind, Method, Origin, Outcome, ReasonCode, RuleObject, Severity, ToolClass, Treatment, one_of,
 };
 
 /// Serialises types by a text, and reads them from it.
@@ -35,6 +35,6 @@ macro_rules! by_name {
     };
 }
 
-by_name! { Confidence, Gap, Kind, Method, Origin, Outcome, RuleObject, Severity, Treatment }
+by_name! { Confidence, Gap, Kind, Method, Origin, Outcome, RuleObject, Severity, ToolClass, Treatment }
 
 as_text! { ReasonCode: |code| code.as_str(), |name| ReasonCode::named(&name); }

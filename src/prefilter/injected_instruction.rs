@@ -13,8 +13,9 @@ use std::ops::Range;
 
 use super::disguise::Disguise;
 use super::signals::{Cluster, HALVES, Hit, Part, Signals};
-use super::{Family, KeywordHit, Prefilter, RuleError, Subject, ViewText, Word, Work};
+use super::{Family, KeywordHit, Prefilter, Subject, ViewText, Word, Work};
 use crate::model::{Finding, Kind, Origin, Place, Rule, Severity};
+use crate::text::DataError;
 use disguises::{Disguises, layer_disguise, may_be_disguised};
 use lists::{List, Lists, lists};
 use quoted_example::is_quoted_example;
@@ -40,7 +41,7 @@ pub(super) struct InjectedInstruction(&'static Lists);
 
 impl InjectedInstruction {
     /// Reads the rules and compiles their expressions.
-    pub(super) fn new() -> Result<Self, RuleError> {
+    pub(super) fn new() -> Result<Self, DataError> {
         lists().map(Self)
     }
 }

@@ -24,11 +24,12 @@ mod tool;
 mod untrusted_destination;
 mod words;
 
+pub use crate::text::DataError;
 pub use crate::text::keywords::{Case, KeywordHit, KeywordHits, Keywords, Word};
 pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
 pub use destructive_command::{becomes_of, sends_by_command};
-pub use engine::{CalledTool, Family, Prefilter, Prefilters, RuleError, ScanContext, Subject, Work};
+pub use engine::{CalledTool, Family, Prefilter, Prefilters, ScanContext, Subject, Work};
 pub use everyday::Usual;
 
 impl Prefilters {
@@ -37,7 +38,7 @@ impl Prefilters {
     /// # Errors
     ///
     /// When a rule cannot be used: which file, which rule, and why.
-    pub fn standard() -> Result<Self, RuleError> {
+    pub fn standard() -> Result<Self, DataError> {
         words::check()?;
         Self::of(vec![
             Box::new(injected_instruction::InjectedInstruction::new()?),

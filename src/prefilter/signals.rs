@@ -13,10 +13,11 @@ use std::sync::{Arc, OnceLock};
 
 use serde::Deserialize;
 
-use super::{RuleError, ScanContext, Work};
+use super::{ScanContext, Work};
 use crate::model::Rule;
 use crate::prefilter::engine::RuleFile;
 use crate::prefilter::engine::rules;
+use crate::text::DataError;
 use crate::text::expression::ByteExpression;
 use crate::text::keywords::{KeywordHit, Keywords, Word};
 use crate::text::views::fold_pattern;
@@ -158,7 +159,7 @@ pub(super) const HALVES: u32 = 2;
 
 impl Signals {
     /// Reads a rule file.
-    pub(super) fn load(file: &RuleFile) -> Result<Self, RuleError> {
+    pub(super) fn load(file: &RuleFile) -> Result<Self, DataError> {
         let (rules, Beside { fragments }) = rules::read::<Data, _>(file)?;
         let fragments = Arc::new(fragments);
         let mut kinds = Vec::new();

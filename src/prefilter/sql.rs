@@ -12,8 +12,9 @@ mod recognised;
 
 use super::{Prefilter, Subject, Work};
 use crate::model::{Confidence, Finding, Origin, View};
-use crate::prefilter::engine::{RuleError, family};
+use crate::prefilter::engine::family;
 use crate::prefilter::words::sql::{FILE_LABELS, PARTS};
+use crate::text::DataError;
 use behind::{Beginning, hidden_behind};
 use injected::injected;
 use reading::{Reading, Trait};
@@ -26,7 +27,7 @@ family! {
 
 impl Sql {
     /// Reads the rules and what they are found by.
-    pub(super) fn new() -> Result<Self, RuleError> {
+    pub(super) fn new() -> Result<Self, DataError> {
         reading::forms::FORMS.check()?;
         Self::load()
     }

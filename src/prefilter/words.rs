@@ -5,20 +5,13 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use super::engine::RuleError;
+use crate::text::{DataError, data_file};
 
 /// The lists of one file, by section and name.
 type Lists = HashMap<String, HashMap<String, Vec<String>>>;
 
-fn read(file: &'static str, text: &str) -> Result<Lists, RuleError> {
-    toml::from_str(text).map_err(|error| RuleError::Malformed {
-        file,
-        why: error.to_string(),
-    })
-}
-
 /// One list; of a file that cannot be read, none.
-fn list(file: &'static Result<Lists, RuleError>, section: &str, name: &str) -> Vec<&'static str> {
+fn list(file: &'static Result<Lists, DataError>, section: &str, name: &str) -> Vec<&'static str> {
     // INVARIANT: `check` was called at the start, so that there is one.
     let list = file.as_ref().ok().and_then(|file| file.get(section)?.get(name));
     list.into_iter().flatten().map(String::as_str).collect()
@@ -26,9 +19,8 @@ fn list(file: &'static Result<Lists, RuleError>, section: &str, name: &str) -> V
 
 macro_rules! word_lists {
     ($($file:literal, $lists:ident: $($module:ident = $section:literal { $($name:ident),+ $(,)? })+;)+) => {
-        $(static $lists: LazyLock<Result<Lists, RuleError>> = LazyLock::new(|| {
-            read(concat!("words/", $file), include_str!(concat!("rules/words/", $file)))
-        });)+
+        $(static $lists: LazyLock<Result<Lists, DataError>> =
+            LazyLock::new(|| data_file!("prefilter/rules/words/", $file).read());)+
 
         $($(pub(super) mod $module {
             use super::{LazyLock, list};
@@ -38,13 +30,11 @@ macro_rules! word_lists {
         })+)+
 
         /// Reads every list.
-        pub(super) fn check() -> Result<(), RuleError> {
+        pub(super) fn check() -> Result<(), DataError> {
             $($lists.as_ref().map_err(Clone::clone)?;
             $($(if $module::$name.is_empty() {
-                return Err(RuleError::Malformed {
-                    file: concat!("words/", $file),
-                    why: format!("expected the list `{}` in `[{}]`, found none", stringify!($name), $section),
-                });
+                let why = concat!("expected the list `", stringify!($name), "` in `[", $section, "]`, found none");
+                return Err(data_file!("prefilter/rules/words/", $file).error(why));
             })+)+)+
             Ok(())
         }

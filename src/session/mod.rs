@@ -27,7 +27,6 @@
 mod agent;
 mod approval;
 mod authority;
-mod data_file_error;
 mod effects;
 mod facts;
 mod first_read;
@@ -54,7 +53,6 @@ mod user_named_targets;
 
 pub use agent::{AgentPast, Digest, OfferedBy, TaintedMemory, ToolSeen};
 pub use authority::Authority;
-pub use data_file_error::DataFileError;
 pub use effects::{Effects, InstructionSpan};
 pub use facts::{Called, End, Instruction, SessionFacts, Written};
 pub use key::{AgentKey, Keys, Nameless, Owner, SessionKey};
@@ -73,7 +71,7 @@ pub use user_named_targets::lower;
 /// # Errors
 ///
 /// When one of them cannot be used.
-pub fn check() -> Result<(), DataFileError> {
+pub fn check() -> Result<(), crate::text::DataError> {
     lexicon::LEXICON.check()?;
     rules::check()
 }

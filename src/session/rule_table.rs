@@ -4,8 +4,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::data_file_error::DataFileError;
 use crate::model::{Confidence, Finding, ReasonCode, Rule, RuleObject, RuleTable, Severity, Treatment, rule_keys};
+use crate::text::{DataError, data_file};
 
 /// The family's name: the first part of its rule ids.
 pub const FAMILY: &str = "session";
@@ -70,12 +70,13 @@ impl AsRef<Rule> for SessionRule {
 }
 
 /// INVARIANT: the program has called [`check`] at its start.
-static RULES: LazyLock<Result<RuleTable<RuleId, SessionRule>, DataFileError>> = LazyLock::new(|| {
-    load(include_str!("rules/session.toml")).map_err(|why| DataFileError::new("rules/session.toml", &why))
+static RULES: LazyLock<Result<RuleTable<RuleId, SessionRule>, DataError>> = LazyLock::new(|| {
+    let file = data_file!("session/rules/session.toml");
+    load(file.text).map_err(|why| file.error(why))
 });
 
 /// Reads the rules.
-pub(super) fn check() -> Result<(), DataFileError> {
+pub(super) fn check() -> Result<(), DataError> {
     RULES.as_ref().map(|_| ()).map_err(Clone::clone)
 }
 

@@ -21,7 +21,6 @@ use std::ops::Range;
 use crate::text::glob;
 
 pub(crate) use privileges::Invoker;
-pub use programs::ProgramsError;
 use programs::Role;
 pub(crate) use summary::CommandSummary;
 pub(crate) use syntax::Direction;
@@ -290,7 +289,7 @@ pub(crate) fn read(text: &str, found_file: FoundFile) -> Reading {
 }
 
 /// Reads the table of programs.
-pub(crate) fn check() -> Result<(), ProgramsError> {
+pub(crate) fn check() -> Result<(), crate::text::DataError> {
     programs::TABLE.check()
 }
 

@@ -4,12 +4,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::text::CompiledIn;
-
-/// The reason why the table cannot be used.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("shell/programs.toml: {0}")]
-pub struct ProgramsError(String);
+use crate::text::{CompiledIn, DataError, data_file};
 
 macro_rules! roles {
     ($($(#[$doc:meta])* $role:ident = $name:literal),+ $(,)?) => {
@@ -111,14 +106,15 @@ pub(super) struct Table {
     roles: HashMap<String, u32>,
 }
 
-pub(super) static TABLE: CompiledIn<Table, ProgramsError> = CompiledIn::new(read);
+pub(super) static TABLE: CompiledIn<Table> = CompiledIn::new(read);
 
-fn read() -> Result<Table, ProgramsError> {
-    let file: File = toml::from_str(include_str!("programs.toml")).map_err(|error| ProgramsError(error.to_string()))?;
+fn read() -> Result<Table, DataError> {
+    let data = data_file!("shell/programs.toml");
+    let file: File = data.read()?;
     let mut roles: HashMap<String, u32> = HashMap::new();
     for (role, name) in ROLES {
         let programs = file.roles.get(*name);
-        let programs = programs.ok_or_else(|| ProgramsError(format!("expected the role `{name}`, found none")))?;
+        let programs = programs.ok_or_else(|| data.error(format!("expected the role `{name}`, found none")))?;
         for program in programs {
             *roles.entry(program.clone()).or_default() |= 1 << *role as u32;
         }
@@ -128,7 +124,7 @@ fn read() -> Result<Table, ProgramsError> {
         .keys()
         .find(|name| ROLES.iter().all(|(_, known)| known != name));
     match unknown {
-        Some(name) => Err(ProgramsError(format!("`{name}` is no role"))),
+        Some(name) => Err(data.error(format!("`{name}` is no role"))),
         None => Ok(Table { file, roles }),
     }
 }

@@ -13,23 +13,6 @@ use std::sync::{LazyLock, OnceLock};
 
 use regex::bytes;
 use regex::{CaptureMatches, Matches, Regex};
-use regex_syntax::ParserBuilder;
-
-/// An expression that does not compile.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("{file}, `{name}`: {why}")]
-pub struct ExpressionError {
-    file: &'static str,
-    name: &'static str,
-    why: String,
-}
-
-impl ExpressionError {
-    /// Describes an error in the value that a file holds under a name.
-    pub(crate) fn new(file: &'static str, name: &'static str, why: String) -> Self {
-        Self { file, name, why }
-    }
-}
 
 /// An expression over text, compiled when first used.
 #[derive(Debug)]
@@ -47,18 +30,12 @@ impl Expression {
         }
     }
 
-    /// Makes an expression that a file holds under some name.
-    ///
-    /// # Errors
-    ///
-    /// When it cannot be parsed.
-    pub(crate) fn of_file(file: &'static str, name: &'static str, text: String) -> Result<Self, ExpressionError> {
-        let parsed = ParserBuilder::new().build().parse(&with_plain_borders(&text));
-        parsed.map_err(|error| ExpressionError::new(file, name, error.to_string()))?;
-        Ok(Self {
+    /// Makes an expression that a file holds. A test of the file's reader compiles it.
+    pub(crate) const fn of_file(text: String) -> Self {
+        Self {
             text: Cow::Owned(text),
             regex: OnceLock::new(),
-        })
+        }
     }
 
     /// Returns the compiled expression. There is always one: a test compiles every expression.

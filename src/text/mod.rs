@@ -14,4 +14,5 @@ pub mod keywords;
 pub mod views;
 pub(crate) mod words;
 
-pub(crate) use compiled_in::CompiledIn;
+pub use compiled_in::DataError;
+pub(crate) use compiled_in::{CompiledIn, DataFile, data_file};

@@ -15,27 +15,12 @@ use serde::Deserialize;
 pub use crate::model::{ClassSet, ToolClass};
 use crate::model::{Step, Tool, ToolCall};
 use crate::policy::Policy;
-use crate::text::CompiledIn;
+use crate::text::{CompiledIn, DataError, data_file};
 
 pub(crate) use names::words_of;
 use names::{MAX_WORDS, is_form_of, sentence};
 
-/// The reason why the words cannot be used.
-#[derive(Clone, Debug, thiserror::Error)]
-#[error("tools/words.toml: {0}")]
-pub struct WordsError(String);
-
-static WORDS: CompiledIn<Words, WordsError> = CompiledIn::new(|| {
-    let words: Words = toml::from_str(include_str!("words.toml")).map_err(|error| WordsError(error.to_string()))?;
-    let unknown = words
-        .classes
-        .iter()
-        .find(|entry| ToolClass::from_name(&entry.class).is_none());
-    match unknown {
-        Some(entry) => Err(WordsError(format!("`{}` is no class", entry.class))),
-        None => Ok(words),
-    }
-});
+static WORDS: CompiledIn<Words> = CompiledIn::new(|| data_file!("tools/words.toml").read());
 
 static VERBS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
     let acting = WORDS.get().classes.iter().flat_map(|entry| &entry.verbs);
@@ -47,7 +32,7 @@ static VERBS: LazyLock<HashSet<&'static str>> = LazyLock::new(|| {
 /// # Errors
 ///
 /// When they cannot be used.
-pub fn check() -> Result<(), WordsError> {
+pub fn check() -> Result<(), DataError> {
     WORDS.check()
 }
 
@@ -97,7 +82,7 @@ struct Words {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Entry {
-    class: String,
+    class: ToolClass,
     verbs: Vec<String>,
     #[serde(default)]
     objects: Vec<String>,
@@ -232,9 +217,7 @@ fn by_verb(verb: &String, words: &[String], by: By, found: &mut Classified) {
     let table = WORDS.get();
     let reading = table.reading.iter().any(|known| known == verb);
     for entry in &table.classes {
-        let Some(class) = ToolClass::from_name(&entry.class) else {
-            continue;
-        };
+        let class = entry.class;
         let verb_fits = entry
             .verbs
             .iter()
@@ -320,7 +303,7 @@ pub(crate) fn verbs_of(class: ToolClass) -> impl Iterator<Item = &'static str> {
         .get()
         .classes
         .iter()
-        .filter(move |entry| entry.class == class.as_str())
+        .filter(move |entry| entry.class == class)
         .flat_map(|entry| &entry.verbs)
         .map(String::as_str)
         .filter(|verb| is_plain(verb))

@@ -32,7 +32,6 @@ fn guessed(name: &str, description: &str, arguments: &[&str]) -> Vec<&'static st
 fn the_words_are_sound() {
     let words: Words = toml::from_str(include_str!("words.toml")).unwrap();
     for entry in &words.classes {
-        assert!(ToolClass::from_name(&entry.class).is_some(), "{}", entry.class);
         assert!(!entry.verbs.is_empty());
         for word in entry.verbs.iter().chain(&entry.objects) {
             assert!(

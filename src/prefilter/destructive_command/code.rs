@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::{Danger, Dangers};
-use crate::prefilter::RuleError;
+use crate::text::DataError;
 use crate::text::expression::expressions;
 use crate::text::keywords::{KeywordHit as Hit, Keywords, Word};
 use callees::CALLEES;
@@ -220,7 +220,7 @@ fn look_at_shells(walk: &Walk<'_>, seen: &mut Dangers, nested: &mut Nested) {
 }
 
 /// Reads the tables of this folder.
-pub(super) fn check_all() -> Result<(), RuleError> {
+pub(super) fn check_all() -> Result<(), DataError> {
     CALLEES.check()?;
     signs::check_all()
 }

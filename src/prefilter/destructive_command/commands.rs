@@ -6,12 +6,8 @@ use serde::Deserialize;
 
 use super::platforms::{asks_local_trial, names_only_disposable};
 use super::{Danger, Dangers};
-use crate::prefilter::RuleError;
-use crate::prefilter::engine::RuleKey;
 use crate::shell::Call;
-use crate::text::CompiledIn;
-
-const FILE: &str = "commands.toml";
+use crate::text::{CompiledIn, data_file};
 
 /// Commands: programs, and the words of each.
 type Commands = Vec<(String, String)>;
@@ -45,15 +41,12 @@ pub(super) struct Table {
     shows_secrets: ByProgram<()>,
 }
 
-pub(super) static TABLE: CompiledIn<Table, RuleError> = CompiledIn::new(|| {
-    let malformed = |why: String| RuleError::Malformed { file: FILE, why };
-    let file: File =
-        toml::from_str(include_str!("../rules/commands.toml")).map_err(|error| malformed(error.to_string()))?;
+pub(super) static TABLE: CompiledIn<Table> = CompiledIn::new(|| {
+    let data = data_file!("prefilter/rules/commands.toml");
+    let file: File = data.read()?;
     let mut dangers = HashMap::new();
     for group in &file.group {
-        let danger = Danger::ALL.iter().find(|(_, id)| *id == group.danger);
-        let (danger, _) = danger.ok_or_else(|| malformed(format!("`{}` is no rule", group.danger)))?;
-        add(&mut dangers, &group.commands, *danger);
+        add(&mut dangers, &group.commands, data.key::<Danger>(&group.danger)?);
     }
     let (mut sends, mut shows_secrets) = (HashMap::new(), HashMap::new());
     add(&mut sends, &file.sends, ());

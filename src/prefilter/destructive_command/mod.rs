@@ -28,10 +28,11 @@ mod windows;
 
 use std::ops::Range;
 
-use super::engine::{RuleError, family, rule_keys};
+use super::engine::{family, rule_keys};
 use super::{Prefilter, Subject, ViewText, Work, sql};
 use crate::model::{Confidence, Finding, Treatment, View};
 use crate::shell::{self, Call, wrappers};
+use crate::text::DataError;
 pub use calls::sends_by_command;
 use calls::{can_call, does_nothing, planted, writes_startup};
 pub use recipe::becomes_of;
@@ -166,7 +167,7 @@ family! {
 
 impl DestructiveCommand {
     /// Reads the rules and what they are found by.
-    pub(super) fn new() -> Result<Self, RuleError> {
+    pub(super) fn new() -> Result<Self, DataError> {
         shell::check()?;
         commands::TABLE.check()?;
         code::check_all()?;

@@ -5,9 +5,9 @@
 use serde::Deserialize;
 
 use super::{Danger, Dangers};
-use crate::prefilter::engine::{RuleError, RuleKey};
 use crate::text::expression::Expression;
 use crate::text::keywords::{Keywords, Word};
+use crate::text::{DataError, DataFile};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -36,25 +36,28 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// Reads a file and parses its expressions.
-    pub(super) fn load(name: &'static str, text: &str, needle: fn(&str) -> Word) -> Result<Self, RuleError> {
-        let malformed = |why: String| RuleError::Malformed { file: name, why };
-        let file: File = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
+    /// Reads a file.
+    pub(super) fn load(data_file: DataFile, needle: fn(&str) -> Word) -> Result<Self, DataError> {
+        let file: File = data_file.read()?;
         let mut needles = Vec::new();
         let mut patterns = Vec::new();
         for data in file.pattern {
-            let danger = Danger::ALL.iter().find(|(_, id)| *id == data.danger);
-            let (danger, _) = danger.ok_or_else(|| malformed(format!("`{}` is no rule", data.danger)))?;
             needles.push(data.needles.iter().map(|text| needle(text)).collect());
             patterns.push(Pattern {
-                danger: *danger,
-                expression: Expression::of_file(name, "expression", data.expression)?,
+                danger: data_file.key(&data.danger)?,
+                expression: Expression::of_file(data.expression),
             });
         }
         Ok(Self {
             needles: Keywords::of(needles),
             patterns,
         })
+    }
+
+    /// Compiles every expression.
+    #[cfg(test)]
+    pub(super) fn compile(&self) -> bool {
+        self.patterns.iter().all(|pattern| pattern.expression.regex().is_some())
     }
 
     /// Adds the danger of every pattern that a text fits.
@@ -89,14 +92,9 @@ pub(super) struct Combinations(Vec<(Danger, CombinationData)>);
 
 impl Combinations {
     /// Reads a file.
-    pub(super) fn load(name: &'static str, text: &str) -> Result<Self, RuleError> {
-        let malformed = |why: String| RuleError::Malformed { file: name, why };
-        let file: CombinationFile = toml::from_str(text).map_err(|error| malformed(error.to_string()))?;
-        let named = |data: CombinationData| {
-            let danger = Danger::ALL.iter().find(|(_, id)| *id == data.danger);
-            let (danger, _) = danger.ok_or_else(|| malformed(format!("`{}` is no rule", data.danger)))?;
-            Ok((*danger, data))
-        };
+    pub(super) fn load(data_file: DataFile) -> Result<Self, DataError> {
+        let file: CombinationFile = data_file.read()?;
+        let named = |data: CombinationData| Ok((data_file.key(&data.danger)?, data));
         file.combination
             .into_iter()
             .map(named)

@@ -8,21 +8,17 @@ use std::sync::LazyLock;
 
 use super::patterns::Patterns;
 use super::{Danger, Dangers};
-use crate::prefilter::RuleError;
 use crate::prefilter::locations::{Location, Secret};
-use crate::text::CompiledIn;
 use crate::text::expression::expressions;
 use crate::text::keywords::{Keywords, Word};
+use crate::text::{CompiledIn, DataError, data_file};
 
 /// Words behind which readers and senders are looked for.
 const TAKING: &[&str] = &[":\\", "$env:", "%userprofile%", "~\\", "env:"];
 
-static PATTERNS: CompiledIn<Patterns, RuleError> = CompiledIn::new(|| {
-    Patterns::load(
-        "command_patterns_windows.toml",
-        include_str!("../rules/command_patterns_windows.toml"),
-        |needle| Word::any_case(needle),
-    )
+pub(super) static PATTERNS: CompiledIn<Patterns> = CompiledIn::new(|| {
+    let file = data_file!("prefilter/rules/command_patterns_windows.toml");
+    Patterns::load(file, |needle| Word::any_case(needle))
 });
 
 /// Words that stand in paths of Windows.
@@ -32,7 +28,7 @@ static PLACES: LazyLock<Keywords> = LazyLock::new(|| {
 });
 
 /// Reads the patterns.
-pub(super) fn check_all() -> Result<(), RuleError> {
+pub(super) fn check_all() -> Result<(), DataError> {
     PATTERNS.check()
 }
 

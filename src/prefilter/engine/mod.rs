@@ -20,6 +20,7 @@ use std::rc::Rc;
 
 use crate::model::{Finding, Rule, Screening, Step};
 use crate::policy::Policy;
+use crate::text::DataError;
 use crate::text::keywords::{Keywords, Word};
 use crate::text::views;
 use crate::tools;
@@ -32,7 +33,6 @@ pub(in crate::prefilter) use called_tool::{is_command_label, is_target_label};
 pub(in crate::prefilter) use cost_meter::CostMeter;
 pub use cost_meter::Work;
 pub(in crate::prefilter) use oversize::Oversize;
-pub use rules::RuleError;
 pub(in crate::prefilter) use rules::{RuleFile, family};
 pub use scan_context::ScanContext;
 pub use subject::Subject;
@@ -76,7 +76,7 @@ pub struct Prefilters {
 
 impl Prefilters {
     /// The engine for these families, in the order in which their findings are reported.
-    pub(in crate::prefilter) fn of(families: Vec<Box<dyn Prefilter>>) -> Result<Self, RuleError> {
+    pub(in crate::prefilter) fn of(families: Vec<Box<dyn Prefilter>>) -> Result<Self, DataError> {
         tools::check()?;
         views::check()?;
         let keywords = views::keywords(families.iter().map(|family| family.words()));

@@ -6,50 +6,19 @@
 //! each key has exactly one rule and each rule a key. In examples, `{+}` is left out: it keeps made-up credentials from looking
 //! like real ones to those who scan repositories.
 
+use std::fmt::Display;
+
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use crate::model::{Confidence, ReasonCode, Rule, RuleKey, RuleObject, RuleTable, Severity, Treatment};
-
-/// The reason why the rules cannot be used: the file, the rule, what was expected and what was found.
-#[derive(Clone, Debug, thiserror::Error)]
-pub enum RuleError {
-    /// A file is no TOML, or holds something that no rule is.
-    #[error("rules/{file}: {why}")]
-    Malformed {
-        /// The file.
-        file: &'static str,
-        /// A description of the error.
-        why: String,
-    },
-    /// A rule cannot be used.
-    #[error("rules/{file}: rule `{rule}`: {why}")]
-    Rule {
-        /// The file.
-        file: &'static str,
-        /// The rule.
-        rule: String,
-        /// The value that was expected and the value that was found.
-        why: String,
-    },
-    /// An expression in the code does not compile.
-    #[error("{0}")]
-    Expression(#[from] crate::text::expression::ExpressionError),
-    /// Shell texts cannot be read.
-    #[error(transparent)]
-    Shell(#[from] crate::shell::ProgramsError),
-    /// The words by which tools are classified cannot be used.
-    #[error("{0}")]
-    Tools(#[from] crate::tools::WordsError),
-}
+use crate::text::{DataError, DataFile};
 
 /// A file of rules, and what holds for each of its rules that does not say otherwise.
 pub(in crate::prefilter) struct RuleFile {
-    /// Its name under `rules/`.
-    pub name: &'static str,
-    /// Its text.
-    pub text: &'static str,
+    /// The file.
+    pub data: DataFile,
     /// The family of its rules.
     pub family: &'static str,
     /// The reason why its rules matter.
@@ -62,12 +31,8 @@ pub(in crate::prefilter) struct RuleFile {
 
 impl RuleFile {
     /// A rule of this file that is unusable.
-    pub(in crate::prefilter) fn wrong(&self, rule: &str, why: impl ToString) -> RuleError {
-        RuleError::Rule {
-            file: self.name,
-            rule: rule.to_owned(),
-            why: why.to_string(),
-        }
+    pub(in crate::prefilter) fn wrong(&self, rule: &str, why: impl Display) -> DataError {
+        self.data.error(format!("rule `{rule}`: {why}"))
     }
 }
 
@@ -77,29 +42,25 @@ impl RuleFile {
 pub(in crate::prefilter) struct NothingElse {}
 
 /// Reads a file of rules: each with what only its family says of it, in the order of the file, and what stands beside them.
-pub(in crate::prefilter) fn read<D, B>(file: &RuleFile) -> Result<(Vec<(Rule, D)>, B), RuleError>
+pub(in crate::prefilter) fn read<D, B>(file: &RuleFile) -> Result<(Vec<(Rule, D)>, B), DataError>
 where
     D: DeserializeOwned,
     B: DeserializeOwned,
 {
-    let malformed = |why: String| RuleError::Malformed { file: file.name, why };
-    let mut beside: Table = file
-        .text
-        .parse()
-        .map_err(|error: toml::de::Error| malformed(error.to_string()))?;
+    let mut beside: Table = file.data.read()?;
     let Some(Value::Array(entries)) = beside.remove("rule") else {
-        return Err(malformed("expected `[[rule]]` tables, found none".to_owned()));
+        return Err(file.data.error("expected `[[rule]]` tables, found none"));
     };
     let mut rules = Vec::with_capacity(entries.len());
     for entry in entries {
         let Value::Table(mut entry) = entry else {
-            return Err(malformed("expected `rule` to hold tables".to_owned()));
+            return Err(file.data.error("expected `rule` to hold tables"));
         };
         let rule = common(file, &mut entry)?;
         let data = D::deserialize(entry).map_err(|error| file.wrong(&rule.id, error))?;
         rules.push((rule, data));
     }
-    let beside = B::deserialize(beside).map_err(|error| malformed(format!("beside the rules: {error}")))?;
+    let beside = B::deserialize(beside).map_err(|error| file.data.error(format!("beside the rules: {error}")))?;
     Ok((rules, beside))
 }
 
@@ -120,7 +81,7 @@ struct Common {
 }
 
 /// The part of a rule that every family has, taken out of its table.
-fn common(file: &RuleFile, entry: &mut Table) -> Result<Rule, RuleError> {
+fn common(file: &RuleFile, entry: &mut Table) -> Result<Rule, DataError> {
     const KEYS: [&str; 10] = [
         "id",
         "title",
@@ -172,13 +133,13 @@ fn common(file: &RuleFile, entry: &mut Table) -> Result<Rule, RuleError> {
 
 impl<K: RuleKey> RuleTable<K> {
     /// Reads the rules of a family of which everything else is code.
-    pub(in crate::prefilter) fn load(file: &RuleFile) -> Result<Self, RuleError> {
+    pub(in crate::prefilter) fn load(file: &RuleFile) -> Result<Self, DataError> {
         let (rules, NothingElse {}) = read::<NothingElse, _>(file)?;
         Self::of_file(file, rules.into_iter().map(|(rule, _)| rule).collect())
     }
 
     /// The table of these rules of a file.
-    pub(in crate::prefilter) fn of_file(file: &RuleFile, rules: Vec<Rule>) -> Result<Self, RuleError> {
+    pub(in crate::prefilter) fn of_file(file: &RuleFile, rules: Vec<Rule>) -> Result<Self, DataError> {
         Self::of(file.family, rules).map_err(|misfit| file.wrong(&misfit.rule, misfit.why))
     }
 }
@@ -193,10 +154,9 @@ macro_rules! family {
 
         impl $family {
             /// Reads the rules.
-            pub(in crate::prefilter) fn load() -> Result<Self, $crate::prefilter::RuleError> {
+            pub(in crate::prefilter) fn load() -> Result<Self, $crate::text::DataError> {
                 let file = $crate::prefilter::engine::RuleFile {
-                    name: concat!($name, ".toml"),
-                    text: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/src/prefilter/rules/", $name, ".toml")),
+                    data: $crate::text::data_file!("prefilter/rules/", $name, ".toml"),
                     family: $name,
                     reason: $crate::model::ReasonCode::$reason,
                     suggests: $crate::model::Treatment::Evidence,

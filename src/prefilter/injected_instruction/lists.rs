@@ -6,8 +6,9 @@ use std::sync::LazyLock;
 
 use super::FAMILY;
 use crate::model::{ReasonCode, Rule, RuleObject, Treatment};
-use crate::prefilter::engine::{RuleError, RuleFile, RuleTable, rule_keys};
+use crate::prefilter::engine::{RuleFile, RuleTable, rule_keys};
 use crate::prefilter::signals::{HALVES, Signals};
+use crate::text::{DataError, DataFile, data_file};
 
 rule_keys! {
     /// The rules about several signals that stand together.
@@ -19,10 +20,9 @@ rule_keys! {
     }
 }
 
-const fn file(name: &'static str, text: &'static str, reason: ReasonCode) -> RuleFile {
+const fn file(data: DataFile, reason: ReasonCode) -> RuleFile {
     RuleFile {
-        name,
-        text,
+        data,
         family: FAMILY,
         reason,
         suggests: Treatment::Evidence,
@@ -31,23 +31,16 @@ const fn file(name: &'static str, text: &'static str, reason: ReasonCode) -> Rul
 }
 
 const EXTERNAL: RuleFile = file(
-    "injected_instruction.toml",
-    include_str!("../rules/injected_instruction.toml"),
+    data_file!("prefilter/rules/injected_instruction.toml"),
     ReasonCode::PromptInjection,
 );
 const DISGUISED: RuleFile = file(
-    "disguised.toml",
-    include_str!("../rules/disguised.toml"),
+    data_file!("prefilter/rules/disguised.toml"),
     ReasonCode::PromptInjection,
 );
-const JAILBREAK: RuleFile = file(
-    "jailbreak.toml",
-    include_str!("../rules/jailbreak.toml"),
-    ReasonCode::Jailbreak,
-);
+const JAILBREAK: RuleFile = file(data_file!("prefilter/rules/jailbreak.toml"), ReasonCode::Jailbreak);
 const TOGETHER: RuleFile = file(
-    "signals_together.toml",
-    include_str!("../rules/signals_together.toml"),
+    data_file!("prefilter/rules/signals_together.toml"),
     ReasonCode::PromptInjection,
 );
 
@@ -78,15 +71,15 @@ pub(super) struct Lists {
     pub(super) user: List,
 }
 
-static LISTS: LazyLock<Result<Lists, RuleError>> = LazyLock::new(Lists::load);
+static LISTS: LazyLock<Result<Lists, DataError>> = LazyLock::new(Lists::load);
 
 /// The lists, read once.
-pub(super) fn lists() -> Result<&'static Lists, RuleError> {
+pub(super) fn lists() -> Result<&'static Lists, DataError> {
     LISTS.as_ref().map_err(Clone::clone)
 }
 
 impl Lists {
-    fn load() -> Result<Self, RuleError> {
+    fn load() -> Result<Self, DataError> {
         let together = RuleTable::load(&TOGETHER)?;
         let external = List {
             signals: Signals::load(&EXTERNAL)?,

@@ -23,9 +23,10 @@ use serde::Deserialize;
 
 use super::engine::rules::{self, NothingElse};
 use super::engine::{RuleFile, RuleKey, RuleTable, rule_keys};
-use super::{Family, KeywordHit, Prefilter, RuleError, Subject, Word, Work};
+use super::{Family, KeywordHit, Prefilter, Subject, Word, Work};
 use crate::model::{Confidence, Content, Finding, ReasonCode, Rule, RuleObject, Treatment, View};
 use crate::text::bytes::{ByteClasses, Digits};
+use crate::text::{DataError, data_file};
 
 /// The family's name.
 const FAMILY: &str = "personal_data";
@@ -97,8 +98,7 @@ struct Hit {
 
 /// Its rules.
 const RULES: RuleFile = RuleFile {
-    name: "personal_data.toml",
-    text: include_str!("../rules/personal_data.toml"),
+    data: data_file!("prefilter/rules/personal_data.toml"),
     family: FAMILY,
     reason: ReasonCode::PersonalData,
     suggests: Treatment::Evidence,
@@ -120,7 +120,7 @@ struct DatumTable {
     names: Vec<(String, Datum)>,
 }
 
-static KNOWN: LazyLock<Result<DatumTable, RuleError>> = LazyLock::new(read);
+static KNOWN: LazyLock<Result<DatumTable, DataError>> = LazyLock::new(read);
 
 /// Every name of a value with what it promises.
 fn known_names() -> impl Iterator<Item = (&'static str, Datum)> {
@@ -130,7 +130,7 @@ fn known_names() -> impl Iterator<Item = (&'static str, Datum)> {
 }
 
 /// Reads the rules, and the names of their values.
-fn read() -> Result<DatumTable, RuleError> {
+fn read() -> Result<DatumTable, DataError> {
     let mut names = Vec::new();
     let mut found = Vec::new();
     let (read, NothingElse {}) = rules::read::<Data, _>(&RULES)?;
@@ -153,7 +153,7 @@ pub(super) struct PersonalData {
 
 impl PersonalData {
     /// Reads the rules and what they are found by.
-    pub(super) fn new() -> Result<Self, RuleError> {
+    pub(super) fn new() -> Result<Self, DataError> {
         national::NUMBERS.check()?;
         let known = KNOWN.as_ref().map_err(Clone::clone)?;
         Ok(Self { rules: &known.rules })

@@ -11,12 +11,9 @@ use super::checksum::Check;
 use super::context::Context;
 use super::digit_runs::Candidate;
 use super::{Datum, Hit};
-use crate::model::Confidence;
-use crate::prefilter::engine::{RuleError, RuleKey};
-use crate::text::CompiledIn;
+use crate::model::{Confidence, one_of};
 use crate::text::expression::Expression;
-
-const FILE: &str = "personal_numbers.toml";
+use crate::text::{CompiledIn, DataError, data_file};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -59,18 +56,16 @@ pub(super) struct Number {
     spelled: Vec<(usize, Form<Expression>)>,
 }
 
-pub(super) static NUMBERS: CompiledIn<Vec<Number>, RuleError> = CompiledIn::new(|| {
-    let malformed = |why: String| RuleError::Malformed { file: FILE, why };
-    let file: File =
-        toml::from_str(include_str!("../rules/personal_numbers.toml")).map_err(|error| malformed(error.to_string()))?;
-    let unsaid = |name: &str| match Confidence::from_name(name) {
-        None if name != "none" => Err(malformed(format!("`{name}` is no confidence"))),
-        unsaid => Ok(unsaid),
+pub(super) static NUMBERS: CompiledIn<Vec<Number>> = CompiledIn::new(|| {
+    let data_file = data_file!("prefilter/rules/personal_numbers.toml");
+    let file: File = data_file.read()?;
+    let unsaid = |name: &str| match name {
+        "none" => Ok(None),
+        name => one_of(name, Confidence::ALL)
+            .map(Some)
+            .map_err(|why| data_file.error(why)),
     };
-    let expression = |name, text: String| Expression::of_file(FILE, name, text);
     let number = |mut data: Data| {
-        let datum = Datum::ALL.iter().find(|(_, id)| *id == data.rule);
-        let (datum, _) = datum.ok_or_else(|| malformed(format!("`{}` is no rule", data.rule)))?;
         let grouped = std::mem::take(&mut data.grouped).into_iter();
         let spelled = std::mem::take(&mut data.spelled).into_iter();
         let grouped = grouped.map(|(written, name)| {
@@ -78,14 +73,14 @@ pub(super) static NUMBERS: CompiledIn<Vec<Number>, RuleError> = CompiledIn::new(
             Ok(Form { written, unsaid })
         });
         let spelled = spelled.map(|(length, written, name)| {
-            let (written, unsaid) = (expression("spelled", written)?, unsaid(&name)?);
+            let (written, unsaid) = (Expression::of_file(written), unsaid(&name)?);
             Ok((length, Form { written, unsaid }))
         });
         Ok(Number {
-            datum: *datum,
-            fits: expression("fits", format!("^(?:{})$", data.fits))?,
-            grouped: grouped.collect::<Result<_, RuleError>>()?,
-            spelled: spelled.collect::<Result<_, RuleError>>()?,
+            datum: data_file.key(&data.rule)?,
+            fits: Expression::of_file(format!("^(?:{})$", data.fits)),
+            grouped: grouped.collect::<Result<_, DataError>>()?,
+            spelled: spelled.collect::<Result<_, DataError>>()?,
             data,
         })
     };

@@ -4,34 +4,27 @@ use serde::Deserialize;
 
 use super::check::Check;
 use crate::model::{ReasonCode, Rule, RuleObject, Treatment};
-use crate::prefilter::RuleError;
 use crate::prefilter::engine::RuleFile;
 use crate::prefilter::engine::rules::{self, NothingElse};
+use crate::text::{DataError, DataFile, data_file};
 
 /// The rule files.
 const FILES: &[RuleFile] = &[
-    file("secret/cloud.toml", include_str!("../rules/secret/cloud.toml")),
-    file("secret/code.toml", include_str!("../rules/secret/code.toml")),
-    file("secret/models.toml", include_str!("../rules/secret/models.toml")),
-    file("secret/messages.toml", include_str!("../rules/secret/messages.toml")),
-    file("secret/payment.toml", include_str!("../rules/secret/payment.toml")),
-    file(
-        "secret/monitoring.toml",
-        include_str!("../rules/secret/monitoring.toml"),
-    ),
-    file("secret/services.toml", include_str!("../rules/secret/services.toml")),
-    file("secret/keys.toml", include_str!("../rules/secret/keys.toml")),
-    file(
-        "secret/connections.toml",
-        include_str!("../rules/secret/connections.toml"),
-    ),
-    file("secret/labelled.toml", include_str!("../rules/secret/labelled.toml")),
+    file(data_file!("prefilter/rules/secret/cloud.toml")),
+    file(data_file!("prefilter/rules/secret/code.toml")),
+    file(data_file!("prefilter/rules/secret/models.toml")),
+    file(data_file!("prefilter/rules/secret/messages.toml")),
+    file(data_file!("prefilter/rules/secret/payment.toml")),
+    file(data_file!("prefilter/rules/secret/monitoring.toml")),
+    file(data_file!("prefilter/rules/secret/services.toml")),
+    file(data_file!("prefilter/rules/secret/keys.toml")),
+    file(data_file!("prefilter/rules/secret/connections.toml")),
+    file(data_file!("prefilter/rules/secret/labelled.toml")),
 ];
 
-const fn file(name: &'static str, text: &'static str) -> RuleFile {
+const fn file(data: DataFile) -> RuleFile {
     RuleFile {
-        name,
-        text,
+        data,
         family: super::FAMILY,
         reason: ReasonCode::SecretExposure,
         suggests: Treatment::Mask,
@@ -114,7 +107,7 @@ struct Data {
 }
 
 /// Reads every rule file.
-pub(super) fn read() -> Result<Vec<Entry>, RuleError> {
+pub(super) fn read() -> Result<Vec<Entry>, DataError> {
     let mut entries = Vec::new();
     for file in FILES {
         let (rules, NothingElse {}) = rules::read::<Data, _>(file)?;

@@ -18,9 +18,10 @@ use std::ops::Range;
 
 use self::format::{CostMeter, Hit};
 use self::table::{Reading, Table};
-use super::{Family, Prefilter, RuleError, Subject, ViewText, Word, Work};
+use super::{Family, Prefilter, Subject, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Origin, Rule, Step, Treatment, View};
 use crate::policy::Policy;
+use crate::text::DataError;
 
 /// The family's name.
 const FAMILY: &str = "secret";
@@ -35,7 +36,7 @@ pub(super) struct Secret {
 
 impl Secret {
     /// Reads the rules and compiles what they are found by.
-    pub(super) fn new() -> Result<Self, RuleError> {
+    pub(super) fn new() -> Result<Self, DataError> {
         Ok(Self { table: Table::load()? })
     }
 }

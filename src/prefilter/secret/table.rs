@@ -17,8 +17,9 @@ use super::labelled;
 use super::names::{self, Label};
 use crate::model::{Confidence, Rule};
 use crate::prefilter::tables::Tables;
-use crate::prefilter::{KeywordHit, Keywords, RuleError, Word};
+use crate::prefilter::{KeywordHit, Keywords, Word};
 use crate::text::keywords::Before;
+use crate::text::{DataError, data_file};
 
 /// Every rule of the family.
 pub(super) struct Table {
@@ -58,15 +59,14 @@ enum Target {
 
 impl Table {
     /// Reads the rule data.
-    pub(super) fn load() -> Result<Self, RuleError> {
+    pub(super) fn load() -> Result<Self, DataError> {
         let entries = data::read()?;
         let position = |id: &str| {
             let id = format!("{}.{id}", super::FAMILY);
             let place = entries.iter().position(|entry| entry.rule.id == id);
-            place.ok_or(RuleError::Rule {
-                file: "secret/labelled.toml",
-                rule: id,
-                why: "the code refers to it, no file holds it".to_owned(),
+            place.ok_or_else(|| {
+                data_file!("prefilter/rules/secret/labelled.toml")
+                    .error(format!("rule `{id}`: the code refers to it, no file holds it"))
             })
         };
         let labelled_password = position("labelled_password")?;

@@ -1,10 +1,12 @@
 use super::*;
 use crate::model::{ReasonCode, RuleObject, Treatment};
 
-fn load(text: &str) -> Result<Signals, RuleError> {
+fn load(text: &str) -> Result<Signals, DataError> {
     Signals::load(&RuleFile {
-        name: "test",
-        text: Box::leak(text.to_owned().into_boxed_str()),
+        data: crate::text::DataFile {
+            path: "test",
+            text: Box::leak(text.to_owned().into_boxed_str()),
+        },
         family: "test",
         reason: ReasonCode::PromptInjection,
         suggests: Treatment::Evidence,

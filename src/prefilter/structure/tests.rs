@@ -1,5 +1,6 @@
 use super::*;
 use crate::model::Pointer;
+use crate::model::ReasonCode;
 use crate::model::Remark;
 use crate::prefilter::testing;
 

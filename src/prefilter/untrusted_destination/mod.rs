@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use url::Url;
 
 use super::{Prefilter, Subject, ViewText, Word, Work};
-use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Rule, Treatment};
+use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Treatment};
 use crate::prefilter::engine::{family, rule_keys};
 use extract::{Found, Stand};
 use troubles::{Troubles, troubles};

@@ -1,5 +1,5 @@
 use super::*;
-use crate::model::{Severity, Step};
+use crate::model::{Rule, Severity, Step};
 use crate::policy::{Policy, PolicyFile};
 use crate::prefilter::Family;
 use crate::prefilter::testing::{

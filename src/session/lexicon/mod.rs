@@ -8,17 +8,15 @@ mod signs;
 
 use std::collections::{BTreeMap, HashSet};
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, BuildError, MatchKind};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
-use super::data_file_error::DataFileError;
-use crate::text::CompiledIn;
+use crate::text::{CompiledIn, DataError, data_file};
 use crate::tools::{ToolClass, words_of};
 
 pub(super) use signs::{Sign, SignSearch, Signs};
 
-pub(super) static LEXICON: CompiledIn<Lexicon, DataFileError> = CompiledIn::new(Lexicon::read);
+pub(super) static LEXICON: CompiledIn<Lexicon> = CompiledIn::new(Lexicon::read);
 
 #[derive(Default)]
 pub(super) struct Lexicon {
@@ -69,28 +67,24 @@ struct Phrases {
 }
 
 impl Lexicon {
-    fn read() -> Result<Self, DataFileError> {
-        let phrases: Phrases = file("lexicon/phrases.toml", include_str!("phrases.toml"))?;
-        let mut signs: BTreeMap<Sign, Vec<String>> = file("lexicon/orders.toml", include_str!("orders.toml"))?;
-        signs.extend(file::<BTreeMap<Sign, Vec<String>>>(
-            "lexicon/servers.toml",
-            include_str!("servers.toml"),
-        )?);
-        let search = SignSearch::new(signs).map_err(|error| DataFileError::new("lexicon/orders.toml", &error))?;
+    fn read() -> Result<Self, DataError> {
+        let phrases_file = data_file!("session/lexicon/phrases.toml");
+        let phrases: Phrases = phrases_file.read()?;
+        let orders = data_file!("session/lexicon/orders.toml");
+        let mut signs: BTreeMap<Sign, Vec<String>> = orders.read()?;
+        signs.extend(data_file!("session/lexicon/servers.toml").read::<BTreeMap<_, _>>()?);
+        let search = SignSearch::new(signs).map_err(|error| orders.error(error))?;
+        let asking = asking(&phrases.asking).map_err(|error| phrases_file.error(error))?;
         Ok(Self {
-            words: file("lexicon/words.toml", include_str!("words.toml"))?,
-            asking: Some(asking(&phrases.asking)?),
+            words: data_file!("session/lexicon/words.toml").read()?,
+            asking: Some(asking),
             signs: Some(search),
             phrases,
         })
     }
 }
 
-fn file<T: DeserializeOwned>(name: &'static str, text: &str) -> Result<T, DataFileError> {
-    toml::from_str(text).map_err(|error| DataFileError::new(name, &error))
-}
-
-fn asking(phrases: &[String]) -> Result<AhoCorasick, DataFileError> {
+fn asking(phrases: &[String]) -> Result<AhoCorasick, BuildError> {
     let capital = |phrase: &String| {
         let mut chars = phrase.chars();
         let first: String = chars.next().into_iter().flat_map(char::to_uppercase).collect();
@@ -107,9 +101,7 @@ fn asking(phrases: &[String]) -> Result<AhoCorasick, DataFileError> {
     search
         .match_kind(MatchKind::LeftmostFirst)
         .kind(Some(AhoCorasickKind::DFA));
-    search
-        .build(phrases.iter().flat_map(written))
-        .map_err(|error| DataFileError::new("lexicon/phrases.toml", &error))
+    search.build(phrases.iter().flat_map(written))
 }
 
 /// Returns the search for signs.

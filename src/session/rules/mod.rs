@@ -41,7 +41,6 @@ mod split_secrets;
 use std::ops::Range;
 
 use super::SessionSnapshot;
-use super::data_file_error::DataFileError;
 pub use super::rule_table::FAMILY;
 use super::rule_table::{self, RuleId};
 use crate::model::{Content, ContentId, FileUse, Finding, Origin, Pointer, Rule, Step};
@@ -51,7 +50,7 @@ use flow::Exfiltrates;
 use rule_context::RuleContext;
 
 /// Reads the rules.
-pub(super) fn check() -> Result<(), DataFileError> {
+pub(super) fn check() -> Result<(), crate::text::DataError> {
     rule_table::check()
 }
 

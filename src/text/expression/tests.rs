@@ -7,10 +7,6 @@ fn borders_become_those_of_ascii_and_nothing_else_changes() {
         r"(?-u:\b)rm(?-u:\b) \\bin [^\s]"
     );
     assert_eq!(with_plain_borders("\\"), "\\");
-    let error = Expression::of_file("a.toml", "fits", "(".to_owned())
-        .unwrap_err()
-        .to_string();
-    assert!(error.starts_with("a.toml, `fits`: "), "{error}");
 }
 
 #[test]

@@ -2,16 +2,14 @@
 
 use std::collections::HashMap;
 
-use crate::text::CompiledIn;
-use crate::text::expression::ExpressionError;
+use crate::text::{CompiledIn, data_file};
 
 /// The look-alikes: each list by the character that all in it look like.
 type File = HashMap<char, String>;
 type Table = HashMap<char, char, foldhash::fast::FixedState>;
 
-pub(super) static TABLE: CompiledIn<Table, ExpressionError> = CompiledIn::new(|| {
-    let lists: File = toml::from_str(include_str!("look_alikes.toml"))
-        .map_err(|error| ExpressionError::new("text/views/look_alikes.toml", "look_alikes", error.to_string()))?;
+pub(super) static TABLE: CompiledIn<Table> = CompiledIn::new(|| {
+    let lists: File = data_file!("text/views/look_alikes.toml").read()?;
     let pairs = lists
         .iter()
         .flat_map(|(letter, alike)| alike.chars().map(|c| (c, *letter)));

@@ -40,8 +40,8 @@ use std::sync::{Arc, LazyLock};
 use self::maker::Maker;
 use self::span_map::SpanMap;
 use crate::model::{Content, Form, View, named_enum};
+use crate::text::DataError;
 use crate::text::bytes::ByteClasses;
-use crate::text::expression::ExpressionError;
 use crate::text::keywords::{KeywordHits, Keywords, Word};
 
 pub(crate) use base_n::{from_base32, from_base64, from_hex};
@@ -75,7 +75,7 @@ pub(crate) fn decoding_keywords() -> &'static Keywords {
 }
 
 /// Reads the table by which views are made.
-pub(crate) fn check() -> Result<(), ExpressionError> {
+pub(crate) fn check() -> Result<(), DataError> {
     look_alikes::TABLE.check()
 }
 

@@ -4,8 +4,7 @@ use std::collections::HashMap;
 
 use serde::Deserialize;
 
-use crate::prefilter::RuleError;
-use crate::text::CompiledIn;
+use crate::text::{CompiledIn, data_file};
 
 /// The effect of a callee on its first arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
@@ -35,15 +34,9 @@ pub(super) enum Effect {
     Query,
 }
 
-const FILE: &str = "callees.toml";
-
 /// Functions that matter, with the parenthesis that opens their arguments.
-pub(super) static CALLEES: CompiledIn<Vec<(String, Effect)>, RuleError> = CompiledIn::new(|| {
-    let file: HashMap<Effect, Vec<String>> =
-        toml::from_str(include_str!("../../rules/callees.toml")).map_err(|error| RuleError::Malformed {
-            file: FILE,
-            why: error.to_string(),
-        })?;
+pub(super) static CALLEES: CompiledIn<Vec<(String, Effect)>> = CompiledIn::new(|| {
+    let file: HashMap<Effect, Vec<String>> = data_file!("prefilter/rules/callees.toml").read()?;
     let named = |(effect, names): (Effect, Vec<String>)| names.into_iter().map(move |name| (name, effect));
     Ok(file.into_iter().flat_map(named).collect())
 });

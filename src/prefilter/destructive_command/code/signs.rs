@@ -1,18 +1,14 @@
 //! The signs of danger in code of other languages as a whole, whatever the constants are.
 
-use crate::prefilter::RuleError;
 use crate::prefilter::destructive_command::patterns::{Combinations, Patterns};
 use crate::prefilter::destructive_command::{Danger, Dangers};
-use crate::text::CompiledIn;
 use crate::text::expression::expressions;
 use crate::text::keywords::Word;
+use crate::text::{CompiledIn, DataError, data_file};
 
-static PATTERNS: CompiledIn<Patterns, RuleError> = CompiledIn::new(|| {
-    Patterns::load(
-        "command_patterns_code.toml",
-        include_str!("../../rules/command_patterns_code.toml"),
-        |needle| Word::exact(needle),
-    )
+static PATTERNS: CompiledIn<Patterns> = CompiledIn::new(|| {
+    let file = data_file!("prefilter/rules/command_patterns_code.toml");
+    Patterns::load(file, |needle| Word::exact(needle))
 });
 
 expressions! {
@@ -20,12 +16,8 @@ expressions! {
     static FETCHED = r"(?m)^[ \t]*(?:const |let |var )?(\w{1,40})\s*=\s*[^\n]*(?:requests\.get|urlopen|httpx\.get|await fetch)\(";
 }
 
-static COMBINATIONS: CompiledIn<Combinations, RuleError> = CompiledIn::new(|| {
-    Combinations::load(
-        "command_combinations.toml",
-        include_str!("../../rules/command_combinations.toml"),
-    )
-});
+static COMBINATIONS: CompiledIn<Combinations> =
+    CompiledIn::new(|| Combinations::load(data_file!("prefilter/rules/command_combinations.toml")));
 
 /// Looks at what a text holds together.
 pub(super) fn look_at_combinations(text: &str, seen: &mut Dangers) {
@@ -33,7 +25,7 @@ pub(super) fn look_at_combinations(text: &str, seen: &mut Dangers) {
 }
 
 /// Reads the patterns.
-pub(super) fn check_all() -> Result<(), RuleError> {
+pub(super) fn check_all() -> Result<(), DataError> {
     PATTERNS.check()?;
     COMBINATIONS.check()
 }

@@ -10,8 +10,7 @@ rule_keys! {
 
 fn load(text: &'static str) -> Result<RuleTable<Key>, String> {
     let file = RuleFile {
-        name: "x.toml",
-        text,
+        data: DataFile { path: "x.toml", text },
         family: "x",
         reason: ReasonCode::Obfuscation,
         suggests: Treatment::Evidence,
@@ -39,7 +38,7 @@ fn rules_stand_at_their_keys_whatever_the_order() {
 #[test]
 fn what_cannot_be_used_is_told_with_its_place() {
     for (text, why) in [
-        ("rule = 1", "rules/x.toml: expected `[[rule]]` tables, found none"),
+        ("rule = 1", "x.toml: expected `[[rule]]` tables, found none"),
         (ONE, "rule `x.two`: the code refers to it"),
         ("a = 1\n[[rule]]\nid = \"one\"", "rule `one`: missing field `title`"),
         (

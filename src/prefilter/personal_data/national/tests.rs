@@ -71,3 +71,15 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn every_expression_of_the_table_compiles() {
+    for number in NUMBERS.get() {
+        let spelled = number.spelled.iter().map(|(_, form)| &form.written);
+        assert!(
+            spelled.chain([&number.fits]).all(|fits| fits.regex().is_some()),
+            "{}",
+            number.data.fits
+        );
+    }
+}

@@ -8,11 +8,8 @@ use serde::Deserialize;
 
 use super::{Reading, Trait};
 use crate::prefilter::disposable::is_disposable;
-use crate::prefilter::engine::{RuleError, RuleKey};
-use crate::text::CompiledIn;
 use crate::text::expression::Expression;
-
-const FILE: &str = "sql_forms.toml";
+use crate::text::{CompiledIn, data_file};
 
 /// The condition under which a form counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -56,17 +53,13 @@ pub(in crate::prefilter::sql) struct Form {
     data: Data,
 }
 
-pub(in crate::prefilter::sql) static FORMS: CompiledIn<Vec<Form>, RuleError> = CompiledIn::new(|| {
-    let malformed = |why: String| RuleError::Malformed { file: FILE, why };
-    let file: File =
-        toml::from_str(include_str!("../../rules/sql_forms.toml")).map_err(|error| malformed(error.to_string()))?;
+pub(in crate::prefilter::sql) static FORMS: CompiledIn<Vec<Form>> = CompiledIn::new(|| {
+    let data_file = data_file!("prefilter/rules/sql_forms.toml");
+    let file: File = data_file.read()?;
     let form = |data: Data| {
-        let seen = Trait::ALL.iter().find(|(_, id)| *id == data.does);
-        let (seen, _) = seen.ok_or_else(|| malformed(format!("`{}` is no rule", data.does)))?;
-        let fits = data.fits.clone().map(|fits| Expression::of_file(FILE, "fits", fits));
         Ok(Form {
-            seen: *seen,
-            fits: fits.transpose()?,
+            seen: data_file.key(&data.does)?,
+            fits: data.fits.clone().map(Expression::of_file),
             data,
         })
     };

@@ -28,3 +28,10 @@ fn signs_are_seen_and_ordinary_code_is_not() {
         assert!(seen.found.is_empty(), "{text}: {:?}", seen.found);
     }
 }
+
+#[test]
+fn every_expression_of_the_tables_compiles() {
+    for table in [&PATTERNS, &crate::prefilter::destructive_command::windows::PATTERNS] {
+        assert!(table.get().compile());
+    }
+}

@@ -65,3 +65,14 @@ fn every_form_compiles() {
     let forms = FORMS.get().iter();
     assert!(forms.flat_map(|form| &form.fits).all(|fits| fits.regex().is_some()));
 }
+
+#[test]
+fn every_expression_of_the_table_compiles() {
+    for form in FORMS.get() {
+        assert!(
+            form.fits.iter().all(|fits| fits.regex().is_some()),
+            "{:?}",
+            form.data.fits
+        );
+    }
+}
