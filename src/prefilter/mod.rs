@@ -29,6 +29,7 @@ pub use crate::text::keywords::{Case, KeywordHit, KeywordHits, Keywords, Word};
 pub use crate::text::views::{ViewText, Views};
 pub use custom_rules::own_rules;
 pub use destructive_command::{becomes_of, sends_by_command};
+pub(crate) use engine::rules::{NothingElse, RuleFile, read as read_rules};
 pub use engine::{CalledTool, Family, Prefilter, Prefilters, ScanContext, Subject, Work};
 pub use everyday::Usual;
 

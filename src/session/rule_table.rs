@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use crate::model::{Confidence, Finding, ReasonCode, Rule, RuleObject, RuleTable, Severity, Treatment, rule_keys};
+use crate::model::{Finding, ReasonCode, Rule, RuleObject, RuleTable, Treatment, rule_keys};
+use crate::prefilter::{NothingElse, RuleFile, read_rules};
 use crate::text::{DataError, data_file};
 
 /// The family's name: the first part of its rule ids.
@@ -69,10 +70,31 @@ impl AsRef<Rule> for SessionRule {
     }
 }
 
+/// The properties of a rule that only rules over a session have.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Data {
+    explains: String,
+    #[serde(default)]
+    addresses_software: bool,
+}
+
 /// INVARIANT: the program has called [`check`] at its start.
 static RULES: LazyLock<Result<RuleTable<RuleId, SessionRule>, DataError>> = LazyLock::new(|| {
-    let file = data_file!("session/rules/session.toml");
-    load(file.text).map_err(|why| file.error(why))
+    let file = RuleFile {
+        data: data_file!("session/rules/session.toml"),
+        family: FAMILY,
+        reason: ReasonCode::GoalHijack,
+        suggests: Treatment::Suspect,
+        object: RuleObject::Nothing,
+    };
+    let (rules, NothingElse {}) = read_rules::<Data, _>(&file)?;
+    let rules = rules.into_iter().map(|(rule, data)| SessionRule {
+        rule,
+        explains: data.explains,
+        addresses_software: data.addresses_software,
+    });
+    RuleTable::of_file(&file, rules.collect())
 });
 
 /// Reads the rules.
@@ -95,58 +117,6 @@ pub(super) fn rule_of(finding: &Finding) -> Option<&'static SessionRule> {
     all().iter().find(|known| known.rule.id == finding.rule)
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct File {
-    rules: Vec<Line>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line {
-    id: String,
-    title: String,
-    reason: String,
-    severity: String,
-    confidence: String,
-    suggests: String,
-    explains: String,
-    object: Option<String>,
-    #[serde(default)]
-    administration: bool,
-    #[serde(default)]
-    addresses_software: bool,
-    fires_on: Vec<String>,
-    silent_on: Vec<String>,
-}
-
-fn load(text: &str) -> Result<RuleTable<RuleId, SessionRule>, String> {
-    let file: File = toml::from_str(text).map_err(|error| error.to_string())?;
-    let rules = file.rules.into_iter().map(|line| {
-        let unknown = |what: &str| format!("{}: `{what}` is none of the possible values", line.id);
-        let object = line.object.as_deref().unwrap_or("nothing");
-        let rule = Rule {
-            reason: ReasonCode::parse(&line.reason).ok_or_else(|| unknown(&line.reason))?,
-            severity: Severity::from_name(&line.severity).ok_or_else(|| unknown(&line.severity))?,
-            confidence: Confidence::from_name(&line.confidence).ok_or_else(|| unknown(&line.confidence))?,
-            suggests: Treatment::from_name(&line.suggests).ok_or_else(|| unknown(&line.suggests))?,
-            object: RuleObject::from_name(object).ok_or_else(|| unknown(object))?,
-            administration: line.administration,
-            fires_on: line.fires_on,
-            silent_on: line.silent_on,
-            title: line.title,
-            id: line.id,
-        };
-        Ok(SessionRule {
-            rule,
-            explains: line.explains,
-            addresses_software: line.addresses_software,
-        })
-    });
-    let rules = rules.collect::<Result<Vec<_>, String>>()?;
-    RuleTable::of(FAMILY, rules).map_err(|misfit| format!("{}: {}", misfit.rule, misfit.why))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,11 +128,5 @@ mod tests {
             assert!(!rule.fires_on.is_empty() && !rule.silent_on.is_empty(), "{}", rule.id);
         }
         assert_eq!(rule(RuleId::SplitSecret).unwrap().rule.id, "session.split_secret");
-        assert!(load("[[rules]]\nid = 1").is_err());
-        let error = load("rules = []").unwrap_err();
-        assert!(
-            error.contains("session.follows_instruction: the code refers to it"),
-            "{error}"
-        );
     }
 }

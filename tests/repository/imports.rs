@@ -26,6 +26,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "model",
             "organisation_share",
             "policy",
+            "prefilter",
             "shared",
             "telemetry",
             "text",

@@ -16,7 +16,7 @@ use crate::model::{Confidence, ReasonCode, Rule, RuleKey, RuleObject, RuleTable,
 use crate::text::{DataError, DataFile};
 
 /// A file of rules, and what holds for each of its rules that does not say otherwise.
-pub(in crate::prefilter) struct RuleFile {
+pub(crate) struct RuleFile {
     /// The file.
     pub data: DataFile,
     /// The family of its rules.
@@ -39,10 +39,10 @@ impl RuleFile {
 /// Nothing: of a rule that is found by code alone, or beside the rules.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::prefilter) struct NothingElse {}
+pub(crate) struct NothingElse {}
 
 /// Reads a file of rules: each with what only its family says of it, in the order of the file, and what stands beside them.
-pub(in crate::prefilter) fn read<D, B>(file: &RuleFile) -> Result<(Vec<(Rule, D)>, B), DataError>
+pub(crate) fn read<D, B>(file: &RuleFile) -> Result<(Vec<(Rule, D)>, B), DataError>
 where
     D: DeserializeOwned,
     B: DeserializeOwned,
@@ -69,11 +69,11 @@ where
 struct Common {
     id: String,
     title: String,
-    severity: String,
-    confidence: String,
-    reason: Option<String>,
-    suggests: Option<String>,
-    object: Option<String>,
+    severity: Severity,
+    confidence: Confidence,
+    reason: Option<ReasonCode>,
+    suggests: Option<Treatment>,
+    object: Option<RuleObject>,
     #[serde(default)]
     administration: bool,
     fires_on: Vec<String>,
@@ -95,38 +95,20 @@ fn common(file: &RuleFile, entry: &mut Table) -> Result<Rule, DataError> {
         "silent_on",
     ];
     let id = entry.get("id").and_then(Value::as_str).unwrap_or("?").to_owned();
-    let known = KEYS
-        .iter()
-        .filter_map(|key| entry.remove_entry(*key))
-        .collect::<Table>();
+    let known = KEYS.iter().filter_map(|key| entry.remove_entry(*key));
+    let known: Table = known.collect();
     let common: Common = known.try_into().map_err(|error| file.wrong(&id, error))?;
-    let unknown = |key: &str, found: &str| file.wrong(&id, format!("`{found}` is no {key}"));
-    let severity = Severity::from_name(&common.severity).ok_or_else(|| unknown("severity", &common.severity))?;
-    let confidence =
-        Confidence::from_name(&common.confidence).ok_or_else(|| unknown("confidence", &common.confidence))?;
-    let reason = match &common.reason {
-        Some(reason) => ReasonCode::parse(reason).ok_or_else(|| unknown("reason", reason))?,
-        None => file.reason.clone(),
-    };
-    let suggests = match &common.suggests {
-        Some(treatment) => Treatment::from_name(treatment).ok_or_else(|| unknown("treatment", treatment))?,
-        None => file.suggests,
-    };
-    let object = match &common.object {
-        Some(object) => RuleObject::from_name(object).ok_or_else(|| unknown("object", object))?,
-        None => file.object,
-    };
     let examples = |texts: Vec<String>| texts.iter().map(|text| text.replace("{+}", "")).collect();
     Ok(Rule {
         id: format!("{}.{}", file.family, common.id),
         title: common.title,
-        reason,
-        severity,
-        confidence,
-        suggests,
+        reason: common.reason.unwrap_or_else(|| file.reason.clone()),
+        severity: common.severity,
+        confidence: common.confidence,
+        suggests: common.suggests.unwrap_or(file.suggests),
         fires_on: examples(common.fires_on),
         silent_on: examples(common.silent_on),
-        object,
+        object: common.object.unwrap_or(file.object),
         administration: common.administration,
     })
 }
@@ -137,9 +119,11 @@ impl<K: RuleKey> RuleTable<K> {
         let (rules, NothingElse {}) = read::<NothingElse, _>(file)?;
         Self::of_file(file, rules.into_iter().map(|(rule, _)| rule).collect())
     }
+}
 
+impl<K: RuleKey, R: AsRef<Rule> + Clone> RuleTable<K, R> {
     /// The table of these rules of a file.
-    pub(in crate::prefilter) fn of_file(file: &RuleFile, rules: Vec<Rule>) -> Result<Self, DataError> {
+    pub(crate) fn of_file(file: &RuleFile, rules: Vec<R>) -> Result<Self, DataError> {
         Self::of(file.family, rules).map_err(|misfit| file.wrong(&misfit.rule, misfit.why))
     }
 }

@@ -43,7 +43,7 @@ fn what_cannot_be_used_is_told_with_its_place() {
         ("a = 1\n[[rule]]\nid = \"one\"", "rule `one`: missing field `title`"),
         (
             "[[rule]]\nid = \"one\"\ntitle = \"t\"\nseverity = \"loud\"\nconfidence = \"low\"\nfires_on = []\nsilent_on = []",
-            "rule `one`: `loud` is no severity",
+            "rule `one`: expected one of `info`, `low`, `medium`, `high`, `critical`, found `loud`",
         ),
     ] {
         let error = load(text).unwrap_err();
