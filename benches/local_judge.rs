@@ -13,7 +13,7 @@
 use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
-use aos_guardian::local::{AsWritten, Model, Score, Scored};
+use aos_guardian::local::{Deobfuscator, Model, Score, Scored};
 use aos_guardian::model::Step;
 use aos_guardian::policy::Policy;
 use aos_guardian::session::SessionSnapshot;
@@ -41,7 +41,7 @@ impl Bench {
             findings: &[],
             policy: &self.policy,
         };
-        self.model.score(scored, &AsWritten, 1.0, &|_| true)
+        self.model.score(scored, &Deobfuscator::default(), 1.0, &|_| true)
     }
 
     fn of_text(&self, text: &str) -> Score {

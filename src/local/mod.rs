@@ -4,7 +4,7 @@
 //! step, session, findings ──▶ StepContext ──▶ Features, windows ──▶ Model ──▶ Score ──▶ ScorerDecision
 //! ```
 //!
-//! - **StepContext** (`step_context.rs`, `voice.rs`): the texts of the body by who speaks in them, without their disguises; what the user asked for,
+//! - **StepContext** (`step_context.rs`, `deobfuscate.rs`, `voice.rs`): the texts of the body by who speaks in them, without their disguises; what the user asked for,
 //!   what the instructions say, what was read and done before.
 //! - **Features** (`features.rs`, `features/`): words, groups of their letters, pairs of words and concepts (`lexicon.txt`, many languages) of
 //!   each window of a text, kept apart by voice; concepts that meet in a window; of the step as a whole its kind, its tool,
@@ -15,12 +15,13 @@
 //! - **ScorerDecision** (`decision.rs`, `may_allow.rs`): allow, deny or unsure, by the thresholds of the policy, or of the model.
 //! - **Adapting** (`slots.rs`, `adapt.rs`, `delta.rs`): a model of one organisation is the built-in one and the moves of some weights.
 //!
-//! It knows no wire, no prompt and no prefilter; the caller takes the disguise off texts ([`Deobfuscate`]).
+//! It knows no wire, no prompt and no prefilter: findings tell it where texts are disguised ([`Deobfuscator`]).
 
 mod adapt;
 mod card;
 mod decision;
 mod delta;
+mod deobfuscate;
 mod features;
 pub(crate) mod frame;
 mod hashes;
@@ -56,6 +57,7 @@ pub use adapt::{Adaptation, Lesson};
 pub use card::Card;
 pub use decision::ScorerDecision;
 pub use delta::{Delta, MAX_MOVE};
+pub use deobfuscate::Deobfuscator;
 pub use may_allow::MayAllow;
 pub use measure::{FEW, Measures, Settled, auroc, interval, interval_of, probabilities};
 pub use model::{Head, Header, Model, ModelError};
@@ -63,7 +65,6 @@ pub use read_whole::Unread;
 pub use score::{PassageEvidence, Score, ScoreTerm, Scored, TermKind};
 pub use shape::shape;
 pub use slots::Slots;
-pub use step_context::{AsWritten, Deobfuscate, Listener};
 pub use thresholds::{Aims, heads};
 pub use train::{Example, HeldOut, Made, Random, Trained, held_out};
 pub use training_features::{TrainingFeatures, WindowFeatures};

@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use super::deobfuscate::Deobfuscator;
 use super::features::{self, FIGURES, Features, Name};
 use super::model::Model;
 use super::read_whole::Unread;
 use super::shares;
-use super::step_context::{Deobfuscate, Labels, Passage, StepContext, Surroundings, Token, tokens};
+use super::step_context::{Labels, Passage, StepContext, Surroundings, Token, tokens};
 use super::voice::{StepRole, Voice};
 use super::windows::{WINDOW, spans, spans_of};
 use super::words::{self, ReadTo};
@@ -95,11 +96,11 @@ impl Model {
     pub fn score(
         &self,
         scored: Scored<'_>,
-        unmask: &dyn Deobfuscate,
+        deobfuscator: &Deobfuscator<'_>,
         allow_below: f64,
         counts: &dyn Fn(&Unread) -> bool,
     ) -> Score {
-        let context = StepContext::of(scored.step, scored.past, unmask, &self.vocabulary);
+        let context = StepContext::of(scored.step, scored.past, deobfuscator, &self.vocabulary);
         let features = Features::of(&context, scored.findings, scored.policy);
         let step: f32 = features.step.iter().map(|named| self.weight(named.id)).sum();
         // INVARIANT: what a text says is no evidence against harm: an attacker can add words.

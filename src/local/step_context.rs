@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use super::deobfuscate::Deobfuscator;
 use super::lexicon::{Concepts, LEXICON};
 use super::vocabulary::Vocabulary;
 use super::voice::{StepRole, Voice};
@@ -57,24 +58,6 @@ pub(super) enum Labels {
     Silent,
     /// They hold sentences.
     Speak,
-}
-
-/// A receiver of texts, with the way back from bytes of a text to bytes of the content's own text.
-pub type Listener<'l> = dyn FnMut(&str, &dyn Fn(Range<usize>) -> Range<usize>) + 'l;
-
-/// A decoder that takes the disguise off a text.
-pub trait Deobfuscate {
-    /// Shows each text that a content says, the plainest first, with the way back to bytes of the content's own text.
-    fn unmask(&self, content: &Content, each: &mut Listener<'_>);
-}
-
-/// Texts as they are: for tests, and for texts that are known to be plain.
-pub struct AsWritten;
-
-impl Deobfuscate for AsWritten {
-    fn unmask(&self, content: &Content, each: &mut Listener<'_>) {
-        each(&content.text, &|span| span);
-    }
 }
 
 /// A word of a step.
@@ -153,7 +136,7 @@ impl<'a> StepContext<'a> {
     pub(super) fn of(
         step: &'a Step,
         past: &'a SessionSnapshot,
-        unmask: &dyn Deobfuscate,
+        deobfuscator: &Deobfuscator<'_>,
         vocabulary: &'a Vocabulary,
     ) -> Self {
         let mut context = Self {
@@ -168,20 +151,20 @@ impl<'a> StepContext<'a> {
             done: Hashes::default(),
             asked_about: 0,
         };
-        context.read_body(unmask);
+        context.read_body(deobfuscator);
         context.read_session();
         context.relate_tokens();
         context
     }
 
     /// Reads the body.
-    fn read_body(&mut self, unmask: &dyn Deobfuscate) {
+    fn read_body(&mut self, deobfuscator: &Deobfuscator<'_>) {
         let mut read = Vec::new();
         for content in &self.step.contents {
             let Some(voice) = self.voice_of(content) else { continue };
             let first = self.passages.len();
             let mut count = 0;
-            unmask.unmask(content, &mut |text, back| {
+            deobfuscator.show(content, &mut |text, back| {
                 if count >= MAX_TEXTS {
                     self.read_to = ReadTo::Bound;
                     return;

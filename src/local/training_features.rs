@@ -1,10 +1,11 @@
 //! Training features: all that the scorer ever sees of a step.
 
+use super::deobfuscate::Deobfuscator;
 use super::features::{self, Features};
 use super::may_allow::MayAllow;
 use super::read_whole::Unread;
 use super::score::Scored;
-use super::step_context::{Deobfuscate, Passage, StepContext};
+use super::step_context::{Passage, StepContext};
 use super::vocabulary::Vocabulary;
 use super::voice::Voice;
 use super::windows::spans;
@@ -44,8 +45,13 @@ pub struct WindowFeatures {
 impl TrainingFeatures {
     /// Returns the features of a step in the light of its session and of what was found in it, read by this vocabulary.
     /// `may_allow` is what holds for the step as long as it was read whole.
-    pub fn of(scored: Scored<'_>, unmask: &dyn Deobfuscate, vocabulary: &Vocabulary, may_allow: MayAllow) -> Self {
-        let context = StepContext::of(scored.step, scored.past, unmask, vocabulary);
+    pub fn of(
+        scored: Scored<'_>,
+        deobfuscator: &Deobfuscator<'_>,
+        vocabulary: &Vocabulary,
+        may_allow: MayAllow,
+    ) -> Self {
+        let context = StepContext::of(scored.step, scored.past, deobfuscator, vocabulary);
         let features = Features::of(&context, scored.findings, scored.policy);
         let mut windows = Vec::new();
         for voice in Voice::ALL {

@@ -1,12 +1,11 @@
 //! Learning: hands a judge's verdict over to be kept, and asks an organisation's own model if the built-in one is unsure.
 
-use super::deobfuscate::Deobfuscator;
 use super::draft::Draft;
 use super::examine::Open;
 use super::examiner::{Examiner, Learner};
 use super::screen::Screened;
 use crate::learning::{Count, Learning, Verdicted};
-use crate::local::{MayAllow, Score, Scored, ScorerDecision, Slots, TrainingFeatures, shape};
+use crate::local::{Deobfuscator, MayAllow, Score, Scored, ScorerDecision, Slots, TrainingFeatures, shape};
 use crate::model::{Decision, OpinionUse, ReasonCode, Severity, Source, Stage, Step, Verdict};
 
 /// The longest name of a tool, and the longest list of arguments, that is kept.
@@ -29,7 +28,7 @@ impl Examiner {
     pub(super) fn own_opinion(
         &self,
         scored: Scored<'_>,
-        unmask: &Deobfuscator<'_>,
+        deobfuscator: &Deobfuscator<'_>,
         leaning: ScorerDecision,
         may_settle: bool,
         may_allow: MayAllow,
@@ -50,7 +49,7 @@ impl Examiner {
             ScorerDecision::Unsure => head.allow_below,
             ScorerDecision::Allow | ScorerDecision::Deny => 0.0,
         };
-        let score = learned.model.score(scored, unmask, allow_below, &|_| true);
+        let score = learned.model.score(scored, deobfuscator, allow_below, &|_| true);
         let (own, is_drawn) = match leaning {
             ScorerDecision::Unsure if score.probability <= allow_below && score.unread.is_none() => {
                 let drawn = live.is_drawn(share, shape, score.probability, allow_below);

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::deobfuscate::Deobfuscator;
 use super::examiner::Examiner;
 use super::local_opinion::{HINT, LocalOpinion};
 use super::screen::Screened;
 use crate::local::{
-    MayAllow, Mode, Score, Scored, ScorerDecision, StepRole, TermKind, TrainingFeatures, Unread, Vocabulary,
+    Deobfuscator, MayAllow, Mode, Score, Scored, ScorerDecision, StepRole, TermKind, TrainingFeatures, Unread,
+    Vocabulary,
 };
 use crate::model::{
     Attribution, Confidence, Finding, Opinion, OpinionUse, ReasonCode, Severity, Step, Treatment, View,
@@ -77,15 +77,22 @@ impl Examiner {
             findings,
             policy,
         };
-        let unmask = Deobfuscator::of(coverage, findings);
-        let mut score = scorer.model.score(scored, &unmask, allow_below, &counts);
+        let deobfuscator = Deobfuscator::of(coverage, findings);
+        let mut score = scorer.model.score(scored, &deobfuscator, allow_below, &counts);
         let read = score.unread.map_or(may_allow, |_| MayAllow::No);
         let mut leaning = ScorerDecision::of(score.probability, thresholds, head, read);
         let (mut version, mut confidence) = (scorer.model.version(), 1.0 - allow_below);
         // A step that a policy bounds, the organisation's own model may hold back, and not settle.
         let may_settle = !is_bounded && !everyday;
         let own = match mode {
-            Mode::On => self.own_opinion(scored, &unmask, leaning, may_settle, may_allow, scorer.audit_share),
+            Mode::On => self.own_opinion(
+                scored,
+                &deobfuscator,
+                leaning,
+                may_settle,
+                may_allow,
+                scorer.audit_share,
+            ),
             Mode::Shadow | Mode::Off => None,
         };
         let mut own_is_drawn = None;
@@ -131,8 +138,8 @@ impl Examiner {
             findings,
             policy: self.policy(),
         };
-        let unmask = Deobfuscator::of(coverage, findings);
-        Some(scorer.model.score(scored, &unmask, 0.0, &|_| true))
+        let deobfuscator = Deobfuscator::of(coverage, findings);
+        Some(scorer.model.score(scored, &deobfuscator, 0.0, &|_| true))
     }
 
     /// Returns `true` if the scorer suspects a modified step.
@@ -168,8 +175,8 @@ impl Examiner {
             policy: self.policy(),
         };
         let may_allow = MayAllow::of(scored.step, findings, coverage, scored.policy);
-        let unmask = Deobfuscator::of(coverage, findings);
-        TrainingFeatures::of(scored, &unmask, vocabulary, may_allow)
+        let deobfuscator = Deobfuscator::of(coverage, findings);
+        TrainingFeatures::of(scored, &deobfuscator, vocabulary, may_allow)
     }
 }
 

@@ -8,7 +8,7 @@
 //! | recall | `recall.rs`, `observe.rs` | the history of the session |
 //! | screen | `screen.rs`, `egress.rs` | `Screened`: findings, each with its treatment by the policy |
 //! | mask | `mask.rs` | `Cleared`: the step without what the policy masks; no judge ever sees that |
-//! | local | `local.rs`, `deobfuscate.rs`, `local_opinion.rs`, `local_draft.rs` | a `LocalOpinion`: that of the local judge's trained scorer |
+//! | local | `local.rs`, `local_opinion.rs`, `local_draft.rs` | a `LocalOpinion`: that of the local judge's trained scorer |
 //! | learn | `learning.rs` | a judge's verdict, to be kept; the opinion of the organisation's own model |
 //! | alone | `alone.rs` | the decision without a model; if it denies, the suspicion that a model has to answer |
 //! | judge | `judging.rs`, `spend_budget.rs`, `draft.rs`, `windows.rs`, `trust.rs` | a `Draft`: from the cache, a model, the local judge, or the posture |
@@ -27,7 +27,6 @@
 mod admission;
 mod alone;
 mod conditions;
-mod deobfuscate;
 mod draft;
 mod egress;
 mod enforcement;

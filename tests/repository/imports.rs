@@ -36,7 +36,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ),
     ("prompt", &["model", "policy", "text"]),
     ("llm", &["outgoing", "telemetry"]),
-    ("local", &["model", "policy", "session", "tools"]),
+    ("local", &["model", "policy", "session", "text", "tools"]),
     // Pure but for its thread and its folder: it sees steps as the scorer does, and verdicts.
     ("learning", &["files", "model", "local", "telemetry"]),
     (

@@ -5,7 +5,7 @@
 
 use super::learn::{Kept, LearnInput, Outcome, learn};
 use super::{Floor, Learned};
-use crate::local::{AsWritten, MayAllow, Model, Scored, Slots, TrainingFeatures, shape};
+use crate::local::{Deobfuscator, MayAllow, Model, Scored, Slots, TrainingFeatures, shape};
 use crate::model::testing::by_hand;
 use crate::model::{Kind, Method, Origin, Step};
 use crate::policy::Policy;
@@ -43,7 +43,7 @@ impl Stream<'_> {
             findings: &[],
             policy: &self.policy,
         };
-        let features = TrainingFeatures::of(scored, &AsWritten, self.base.vocabulary(), MayAllow::Yes);
+        let features = TrainingFeatures::of(scored, &Deobfuscator::default(), self.base.vocabulary(), MayAllow::Yes);
         (Slots::of(&features, self.base), features.unknown)
     }
 

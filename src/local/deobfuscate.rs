@@ -1,45 +1,50 @@
 //! Deobfuscate: the texts of a step without their obfuscation, for the trained scorer.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
-use crate::local::{Deobfuscate, Listener};
 use crate::model::{Content, ContentId, Coverage, Finding, View};
 use crate::text::views;
 
 /// The rule that finds letters with gaps between them.
 const GAPS: &str = "obfuscation.gaps";
 
+/// A receiver of texts, with the way back from bytes of a text to bytes of the content's own text.
+type Receiver<'r> = dyn FnMut(&str, &dyn Fn(Range<usize>) -> Range<usize>) + 'r;
+
 /// Removes the obfuscation from texts in which screening found some.
-pub(super) struct Deobfuscator<'a> {
-    coverage: &'a Coverage,
+#[derive(Default)]
+pub struct Deobfuscator<'a> {
+    /// The record of the screening; without one, texts are read as they are written.
+    coverage: Option<&'a Coverage>,
     /// Of each content the first finding of letters with gaps.
     gaps: HashMap<ContentId, &'a Finding>,
 }
 
 impl<'a> Deobfuscator<'a> {
-    pub(super) fn of(coverage: &'a Coverage, findings: &'a [Finding]) -> Self {
+    /// Takes what was found in the texts of a step.
+    pub fn of(coverage: &'a Coverage, findings: &'a [Finding]) -> Self {
         let mut gaps = HashMap::new();
         for finding in findings.iter().filter(|finding| finding.rule == GAPS) {
             if let Some(content) = finding.content {
                 gaps.entry(content).or_insert(finding);
             }
         }
-        Self { coverage, gaps }
+        Self {
+            coverage: Some(coverage),
+            gaps,
+        }
     }
-}
 
-impl Deobfuscate for Deobfuscator<'_> {
-    fn unmask(&self, content: &Content, each: &mut Listener<'_>) {
-        let examined = self.coverage.examined.get(content.id.index());
-        let plain = examined
-            .filter(|examined| examined.pointer == content.pointer)
-            .is_some_and(|examined| {
-                examined
-                    .views
-                    .iter()
-                    .all(|view| matches!(view, View::Raw | View::Folded))
-            });
-        if plain {
+    /// Shows each text that a content says, the plainest first, with the way back to bytes of the content's own text.
+    pub(super) fn show(&self, content: &Content, each: &mut Receiver<'_>) {
+        let is_plain = self.coverage.is_none_or(|coverage| {
+            let examined = coverage.examined.get(content.id.index());
+            let examined = examined.filter(|examined| examined.pointer == content.pointer);
+            let is_plain = |view| matches!(view, View::Raw | View::Folded);
+            examined.is_some_and(|examined| examined.views.iter().all(is_plain))
+        });
+        if is_plain {
             each(&content.text, &|span| span);
             self.close_gaps(content, each);
             return;
@@ -52,19 +57,17 @@ impl Deobfuscate for Deobfuscator<'_> {
         }
         // The scorer hears only so many of the texts that are hidden in a content.
         let mut texts = texts.into_iter();
-        let show = |view: &views::ViewText<'_>, each: &mut Listener<'_>| {
+        let show = |view: &views::ViewText<'_>, each: &mut Receiver<'_>| {
             each(view.text(), &|span| view.raw_span(span));
         };
         texts.by_ref().take(1).for_each(|view| show(view, each));
         self.close_gaps(content, each);
         texts.for_each(|view| show(view, each));
     }
-}
 
-impl Deobfuscator<'_> {
     /// Shows a text whose letters stand apart once more, put together. Rules report that as evidence; a judge should be able to read it, and the
     /// scorer is one.
-    fn close_gaps(&self, content: &Content, each: &mut Listener<'_>) {
+    fn close_gaps(&self, content: &Content, each: &mut Receiver<'_>) {
         let Some(finding) = self.gaps.get(&content.id) else {
             return;
         };
