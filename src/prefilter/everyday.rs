@@ -12,6 +12,7 @@ use super::engine::{is_command_label, is_target_label};
 use super::locations::{Breadth, Location};
 use crate::model::{Content, Finding, Origin, Severity, Step};
 use crate::policy::Policy;
+use crate::prefilter::hosts::{host_of, is_this_machine};
 use crate::shell::{self, Call, Direction, Reading, quoted};
 
 const MAX_COMMAND: usize = 16 * 1024;
@@ -450,16 +451,8 @@ fn option(word: &str) -> Option<Option<Value>> {
 
 /// Returns `true` if an address is one of this machine.
 fn is_local(address: &str) -> bool {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    let host = match authority.strip_prefix('[') {
-        Some(bracketed) => bracketed.split(']').next().unwrap_or_default(),
-        None => authority.split(':').next().unwrap_or_default(),
-    };
-    let loopback = host
-        .parse::<core::net::IpAddr>()
-        .is_ok_and(|address| address.is_loopback());
-    !authority.contains(['@', '\\']) && (host == "localhost" || host == "0.0.0.0" || loopback)
+    let host = host_of(address);
+    !address.contains(['@', '\\']) && (is_this_machine(host) || host == "0.0.0.0")
 }
 
 #[cfg(test)]

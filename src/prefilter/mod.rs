@@ -10,6 +10,7 @@ mod disposable;
 mod engine;
 mod everyday;
 mod hidden_text;
+mod hosts;
 mod injected_instruction;
 mod locations;
 mod obfuscation;

@@ -1,6 +1,7 @@
 //! Dangers that come in: code that is fetched and run, shells that are handed to others, tunnels.
 
 use super::{Danger, Dangers};
+use crate::prefilter::hosts::{host_of, is_this_machine};
 use crate::prefilter::words::destructive_command_network::KNOWN_INSTALLERS;
 use crate::shell::programs::{self, Role};
 use crate::shell::syntax::Direction;
@@ -66,12 +67,10 @@ pub(super) fn written_by_fetch(call: &Call) -> Vec<String> {
 pub(super) fn is_unprotected(call: &Call) -> bool {
     urls(call).any(|url| {
         let lower = url.to_ascii_lowercase();
-        let (scheme, rest) = lower.split_once("://").unwrap_or(("", &lower));
-        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
-        let host = host.rsplit_once(':').map_or(host, |(host, _)| host);
-        let local = host == "localhost" || host.starts_with("127.") || host == "[::1]";
-        let numeric = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        !local && (matches!(scheme, "http" | "ftp") || numeric || host.starts_with('['))
+        let scheme = lower.split_once("://").map_or("", |(scheme, _)| scheme);
+        let host = host_of(&lower);
+        let is_numeric = !host.is_empty() && host.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        !is_this_machine(host) && (matches!(scheme, "http" | "ftp") || is_numeric || host.contains(':'))
     })
 }
 

@@ -2,6 +2,7 @@
 
 use super::{Danger, Dangers};
 use crate::prefilter::disposable::is_disposable;
+use crate::prefilter::hosts::{host_of, is_this_machine};
 use crate::shell::{Call, Reading};
 
 /// Looks at one call.
@@ -135,14 +136,10 @@ fn over_http(call: &Call, seen: &mut Dangers) {
 pub(super) fn asks_local_trial(call: &Call) -> bool {
     let words = call.args.iter().chain(call.environment.iter().map(|(_, word)| word));
     let addressed = words.filter_map(|word| {
-        let (_, rest) = word.text.split_once("://")?;
-        let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-        let place = authority.rsplit('@').next().unwrap_or(authority);
-        Some(place.rsplit_once(':').map_or(place, |(host, _)| host))
+        let text = word.text.as_str();
+        text.contains("://").then(|| host_of(text))
     });
-    let named = call.values(&["-h", "--host"]).map(|(_, host)| host);
+    let named = call.values(&["-h", "--host"]).map(|(_, host)| host_of(host));
     let mut hosts = named.chain(addressed).peekable();
-    hosts.peek().is_some()
-        && hosts.all(|host| matches!(host, "localhost" | "127.0.0.1" | "::1" | "[::1]"))
-        && !call.line().to_ascii_lowercase().contains("prod")
+    hosts.peek().is_some() && hosts.all(is_this_machine) && !call.line().to_ascii_lowercase().contains("prod")
 }

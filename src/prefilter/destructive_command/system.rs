@@ -2,6 +2,7 @@
 
 use super::hidden_execution::{self, in_shared_directory};
 use super::{Danger, Dangers};
+use crate::prefilter::hosts::{host_of, is_this_machine};
 use crate::prefilter::words::destructive_command_system::{MARKS, STRONG};
 use crate::shell::programs::{self, Role};
 use crate::shell::wrappers::jobs;
@@ -161,11 +162,7 @@ fn package_source(call: &Call, seen: &mut Dangers) {
     };
     let unprotected = |url: &str| {
         let url = url.to_ascii_lowercase();
-        url.strip_prefix("http://").is_some_and(|rest| {
-            !["localhost", "127.0.0.1", "[::1]"]
-                .iter()
-                .any(|host| rest.starts_with(host))
-        })
+        url.starts_with("http://") && !is_this_machine(host_of(&url))
     };
     if call.values(names).any(|(_, url)| unprotected(url)) {
         seen.add(Danger::PackageSource, call);

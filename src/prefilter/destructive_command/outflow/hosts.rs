@@ -1,5 +1,6 @@
 //! Other things that calls give to hosts besides files: keys that belong to another host, and all files of a machine.
 
+use crate::prefilter::hosts::{host_of, is_near};
 use crate::prefilter::locations::Location;
 use crate::shell::Call;
 
@@ -24,14 +25,8 @@ pub(super) fn sends_foreign_key(call: &Call) -> bool {
     let Some((_, rest)) = line.split_once("://") else {
         return false;
     };
-    let host = rest.split(['/', '?', '#', ' ']).next().unwrap_or_default();
-    let near = !host.contains('.')
-        || ["localhost", "127.", "10.", "192.168."]
-            .iter()
-            .any(|start| host.starts_with(start))
-        || host.ends_with(".internal")
-        || host.ends_with(".local");
-    !near
+    let host = host_of(rest.split(' ').next().unwrap_or(rest));
+    !is_near(host)
         && KEYS_OF_HOSTS.iter().any(|(name, hosts)| {
             let used = line
                 .match_indices(name)
