@@ -23,12 +23,6 @@ const ALL: &[Check] = &[
 ];
 
 #[test]
-fn crc32_is_the_usual_one() {
-    assert_eq!(crc32(b"123456789"), 0xCBF4_3926);
-    assert_eq!(crc32(b""), 0);
-}
-
-#[test]
 fn one_wrong_letter_breaks_a_base58_sum() {
     assert!(base58check(b"5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTJ").is_some());
     assert!(base58check(b"5HueCGU8rMjxEXxiPuD5BDku4MkFqeZyd4dZ1jvhTVqvbTLvyTK").is_none());
