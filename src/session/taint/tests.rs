@@ -102,8 +102,6 @@ fn instructions_authors_and_names_of_tools_are_marked() {
     let eve = &echoes(&index, "eve@evil.example")[0];
     assert!(ann.author && ann.plain && !ann.instructed);
     assert!(eve.instructed && !eve.plain && !eve.author);
-    assert_eq!(index.tool_named("sendMoney").map(|place| place.number), Some(3));
-    assert!(index.tool_named("delete_all").is_none());
 }
 
 #[test]

@@ -9,7 +9,6 @@ mod shapes;
 use std::ops::Range;
 
 use crate::text::fingerprint::Hasher;
-use crate::text::views::Normalized;
 use shapes::{is_account, is_called, is_file, is_host, is_id, is_name, is_path};
 
 /// The kind of a value.
@@ -334,11 +333,6 @@ fn key(kind: ValueKind, value: &str) -> u64 {
         }
     }
     hasher.finish()
-}
-
-/// Returns the fingerprint of a tool's name, by which it is recognised where a text names the tool.
-pub(super) fn name_key(name: &str) -> u64 {
-    key(ValueKind::Name, Normalized::of(name).text())
 }
 
 #[cfg(test)]

@@ -186,13 +186,6 @@ impl TaintIndex {
         let mut words = words::words(text).peekable();
         words.peek().is_some() && words.all(|word| self.trusted().0.contains(&word.hash))
     }
-
-    /// Returns the place where the name of a tool was read first, if it was read.
-    pub fn tool_named(&self, tool: &str) -> Option<&Arc<Provenance>> {
-        let key = values::name_key(tool);
-        let seen = self.values.get(&key).filter(|_| !self.user_values.contains(&key))?;
-        self.places.get(usize::from(seen.place))
-    }
 }
 
 /// Returns `true` if a content may leave: the agent's words, and those of a message that may be the agent's, although that is uncertain.
