@@ -54,6 +54,12 @@ impl Pointer {
     pub fn split(&self) -> Option<(&str, &str)> {
         self.0.rsplit_once('/')
     }
+
+    /// Returns `true` if both places are in the same object or array.
+    pub fn is_sibling_of(&self, other: &Self) -> bool {
+        let containers = self.split().zip(other.split());
+        containers.is_some_and(|((own, _), (other, _))| own == other)
+    }
 }
 
 impl fmt::Display for Pointer {

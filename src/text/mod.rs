@@ -11,6 +11,7 @@ pub(crate) mod expression;
 pub(crate) mod fingerprint;
 pub(crate) mod glob;
 pub mod keywords;
+pub(crate) mod spans;
 pub mod views;
 pub(crate) mod words;
 

@@ -7,6 +7,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::model::{Content, ContentId, Finding, Rule, Step, View};
+use crate::text::spans::overlap;
 use crate::text::views::{Leaf, MAX_LEAVES, leaves};
 
 /// JSON in a string in JSON in a string is opened this many times.
@@ -107,7 +108,7 @@ impl Places {
         let places = self.0.get(&finding.content).map_or(&[][..], Vec::as_slice);
         places
             .iter()
-            .any(|(rule, span)| *rule == finding.rule && span.start < finding.span.end && finding.span.start < span.end)
+            .any(|(rule, span)| *rule == finding.rule && overlap(span, &finding.span))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Encoded text that is split over the items of an array: each piece is nothing, together they say something.
 
 use crate::model::{Content, Finding, Form, Step, View};
+use crate::text::spans::overlap;
 use crate::text::views::{self, Views};
 
 /// The most pieces that are put together.
@@ -52,7 +53,7 @@ impl Joined<'_> {
             for piece in &self.pieces {
                 let place = at..at + piece.text.len();
                 at = place.end;
-                if finding.span.start < place.end && place.start < finding.span.end {
+                if overlap(&finding.span, &place) {
                     touched.push(*piece);
                 }
             }

@@ -16,6 +16,7 @@ mod phones;
 mod tokens;
 mod values;
 
+use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -24,8 +25,9 @@ use serde::Deserialize;
 use super::engine::rules::{self, NothingElse};
 use super::engine::{RuleFile, RuleKey, RuleTable, rule_keys};
 use super::{Family, KeywordHit, Prefilter, Subject, Word, Work};
-use crate::model::{Confidence, Content, Finding, ReasonCode, Rule, RuleObject, Treatment, View};
+use crate::model::{Confidence, Finding, ReasonCode, Rule, RuleObject, Treatment, View};
 use crate::text::bytes::{ByteClasses, Digits};
+use crate::text::spans::first_of_overlapping;
 use crate::text::{DataError, data_file};
 
 /// The family's name.
@@ -236,19 +238,9 @@ fn hits(text: &str, kinds: ByteClasses, words: impl Iterator<Item = KeywordHit>,
 }
 
 /// Keeps, of overlapping hits, the surest; among equally sure ones the more specific kind.
-fn best(mut hits: Vec<Hit>) -> Vec<Hit> {
-    if hits.len() < 2 {
-        return hits;
-    }
-    hits.sort_by_key(|hit| (std::cmp::Reverse(hit.confidence), hit.datum, hit.span.start));
-    let mut kept: std::collections::BTreeMap<usize, Hit> = std::collections::BTreeMap::new();
-    for hit in hits {
-        let before = kept.range(..hit.span.end).next_back();
-        if before.is_none_or(|(_, before)| before.span.end <= hit.span.start) {
-            kept.insert(hit.span.start, hit);
-        }
-    }
-    kept.into_values().collect()
+fn best(hits: Vec<Hit>) -> Vec<Hit> {
+    let order = |hit: &Hit| (Reverse(hit.confidence), hit.datum, hit.span.start);
+    first_of_overlapping(hits, |hit| hit.span.clone(), order)
 }
 
 /// Returns the hit on the whole content by the name it stands under, in plain words.
@@ -258,25 +250,13 @@ fn by_name(subject: &Subject<'_>, name: &str) -> Option<Hit> {
 
 /// Returns `true` if other members of the content's container describe a person.
 fn has_personal_siblings(subject: &Subject<'_>) -> bool {
-    let container = |content: &Content| {
-        content
-            .pointer
-            .as_str()
-            .rsplit_once('/')
-            .map(|(container, _)| container.to_owned())
-    };
-    let own = container(subject.content);
-    let at = subject.content.id.index();
-    let around = subject
-        .step
-        .contents
-        .iter()
-        .skip(at.saturating_sub(RECORD_REACH))
-        .take(2 * RECORD_REACH);
-    own.is_some()
-        && around
-            .filter(|other| other.pointer != subject.content.pointer && container(other) == own)
-            .any(|other| other.label.as_deref().is_some_and(names::is_personal))
+    let own = &subject.content.pointer;
+    let from = subject.content.id.index().saturating_sub(RECORD_REACH);
+    let mut around = subject.step.contents.iter().skip(from).take(2 * RECORD_REACH);
+    around.any(|other| {
+        let is_personal = other.label.as_deref().is_some_and(names::is_personal);
+        is_personal && other.pointer != *own && other.pointer.is_sibling_of(own)
+    })
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use super::{Family, Prefilter, Subject, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Origin, Rule, Step, Treatment, View};
 use crate::policy::Policy;
 use crate::text::DataError;
+use crate::text::spans::overlap;
 
 /// The family's name.
 const FAMILY: &str = "secret";
@@ -169,10 +170,6 @@ fn finding(table: &Table, subject: &Subject<'_>, view: &ViewText<'_>, hit: &Hit)
     let mut finding = rule.at(subject, view, hit.span.clone(), format!("{}{place}.", rule.title));
     finding.confidence = hit.confidence;
     Some(finding)
-}
-
-fn overlap(a: &Range<usize>, b: &Range<usize>) -> bool {
-    a.start < b.end && b.start < a.end
 }
 
 #[cfg(test)]

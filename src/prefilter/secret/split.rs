@@ -51,14 +51,8 @@ pub(super) fn screen(table: &Table, step: &Step, found: &mut Vec<Finding>) {
 /// Runs of leaves that share their container, in document order.
 fn siblings<'l, 'a>(leaves: &'l [&'a Content]) -> impl Iterator<Item = &'l [&'a Content]> {
     leaves
-        .chunk_by(|a, b| share_container(a, b))
+        .chunk_by(|a, b| a.pointer.is_sibling_of(&b.pointer))
         .filter(|run| run.len() > 1)
-}
-
-/// Returns `true` if two leaves are members of one container: their pointers differ behind the last slash only.
-fn share_container(a: &Content, b: &Content) -> bool {
-    let containers = a.pointer.split().zip(b.pointer.split());
-    containers.is_some_and(|((a, _), (b, _))| a == b)
 }
 
 /// Runs of leaves that stand at the same place in successive items of an array.

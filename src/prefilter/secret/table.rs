@@ -5,6 +5,7 @@
 //! linear time and windows around keywords are merged, but a text made for the purpose can still name every format at every
 //! other byte: an [`CostMeter`] bounds the bytes read, and a text that exhausts it is itself one finding, whole.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -19,6 +20,7 @@ use crate::model::{Confidence, Rule};
 use crate::prefilter::tables::Tables;
 use crate::prefilter::{KeywordHit, Keywords, Word};
 use crate::text::keywords::Before;
+use crate::text::spans::first_of_overlapping;
 use crate::text::{DataError, data_file};
 
 /// Every rule of the family.
@@ -264,27 +266,10 @@ fn gate_word(keyword: &str, form: Form) -> Word {
 }
 
 /// Keeps, of overlapping hits, the surest; among equally sure ones the most specific, then that of the earlier rule.
-fn most_specific(mut hits: Vec<Hit>) -> Vec<Hit> {
-    if hits.len() > 1 {
-        hits.sort_by(|a, b| {
-            b.confidence
-                .cmp(&a.confidence)
-                .then(a.form.is_none().cmp(&b.form.is_none()))
-                .then(a.form.cmp(&b.form))
-                .then(a.rule.cmp(&b.rule))
-                .then(a.span.start.cmp(&b.span.start))
-        });
-        let mut kept = std::collections::BTreeMap::new();
-        for hit in hits {
-            let free = kept
-                .range(..hit.span.end)
-                .next_back()
-                .is_none_or(|(_, before): (&usize, &Hit)| before.span.end <= hit.span.start);
-            if free {
-                kept.insert(hit.span.start, hit);
-            }
-        }
-        return kept.into_values().collect();
-    }
-    hits
+fn most_specific(hits: Vec<Hit>) -> Vec<Hit> {
+    let order = |hit: &Hit| {
+        let surest = Reverse(hit.confidence);
+        (surest, hit.form.is_none(), hit.form, hit.rule, hit.span.start)
+    };
+    first_of_overlapping(hits, |hit| hit.span.clone(), order)
 }

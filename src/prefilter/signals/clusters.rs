@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{Hit, Signals};
+use crate::text::spans::overlap;
 
 /// Signals further apart than this do not belong together.
 const TOGETHER: usize = 900;
@@ -51,7 +52,7 @@ impl Signals {
         clusters.sort_by_key(|(score, span, _)| (std::cmp::Reverse(*score), span.start));
         let mut chosen: Vec<Cluster> = Vec::new();
         for (score, span, index) in clusters {
-            let overlaps = |other: &Cluster| span.start < other.span.end && other.span.start < span.end;
+            let overlaps = |other: &Cluster| overlap(&span, &other.span);
             if chosen.len() < MAX && !chosen.iter().any(overlaps) {
                 let weighs =
                     |kind: &usize| together(&weighed, index).any(|(hit, weight)| hit.kind == *kind && *weight > 0);
