@@ -32,7 +32,8 @@ struct LearnArguments {
     /// Suites that a person labelled (`guardian eval label`): they outweigh the judge. Needs --organisation, where there are several.
     #[arg(long, value_name = "SUITE", num_args = 1..)]
     labels: Vec<PathBuf>,
-    /// A floor besides the built-in one, made by `guardian learn floor`; needed where `[local_judge] model` names a model.
+    /// A floor besides the built-in one, made by `guardian learn floor`; needed where `[local_judge] model` names a model [default:
+    /// `[learning] floor`].
     #[arg(long, value_name = "FILE")]
     floor: Option<PathBuf>,
     #[command(flatten)]
@@ -133,9 +134,23 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
                 true => Store::open(&folder)?.forget(session.as_deref(), user.as_deref())?,
                 false => 0,
             };
-            Ok(format!(
-                "  {gone} kept steps erased; models that were made of them stay until the next learning\n"
-            ))
+            if gone > 0 {
+                State::change(&folder, |state| {
+                    (state.live, state.shadow) = (None, None);
+                    state.note(
+                        "forgotten",
+                        "",
+                        &format!("{gone} kept steps were erased, and the models with them"),
+                        None,
+                    );
+                })?;
+            }
+            Ok(match gone {
+                0 => "  nothing is kept of them\n".to_owned(),
+                gone => format!(
+                    "  {gone} kept steps erased, and the models with them: `guardian learn` makes another one\n"
+                ),
+            })
         }),
         Some(Command::Floor { suites, out, config }) => suites::write_floor(suites, out, config).await,
     }
@@ -149,20 +164,8 @@ async fn learn(arguments: &LearnArguments) -> anyhow::Result<Ended> {
     let config = arguments.of.config()?;
     let organisations = arguments.of.organisations(&config)?;
     let base = base(&config)?;
-    let mut floor = Floor::built_in(&base);
-    if let Some(path) = &arguments.floor {
-        let bytes = std::fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))?;
-        let own = Floor::parse(&bytes).filter(|own| own.base == base.version());
-        let own = own.with_context(|| {
-            format!(
-                "{}: expected a floor of `guardian learn floor` for model {}",
-                path.display(),
-                base.version()
-            )
-        })?;
-        floor.base = own.base;
-        floor.steps.extend(own.steps);
-    }
+    let floor = Floor::with(&base, arguments.floor.as_deref().or(config.learning.floor.as_deref()))?;
+    learning::step_back();
     if !arguments.labels.is_empty() {
         let [organisation] = organisations.as_slice() else {
             anyhow::bail!("--labels: expected --organisation, to say whose steps these are");
@@ -201,10 +204,16 @@ fn state(config: &Config, id: &OrganisationId) -> anyhow::Result<State> {
 fn status(config: &Config, id: &OrganisationId) -> anyhow::Result<String> {
     let state = state(config, id)?;
     let learns = config.organisations.iter().any(|own| own.id == *id && own.learns);
-    let mut told = match learns {
-        true => String::new(),
-        false => "  learning is off (`[learning] enabled`)\n".to_owned(),
+    let mut told = match (learns, config.judge.is_some()) {
+        (false, _) => "  learning is off (`[learning] enabled`)\n".to_owned(),
+        (true, false) => "  there is no `[judge]` to learn from: nothing is kept\n".to_owned(),
+        (true, true) => String::new(),
     };
+    if state.rests() {
+        told.push_str(
+            "  the schedule rests, since a model was taken back or steps were erased: `guardian learn` goes on\n",
+        );
+    }
     let line = |name: &str, standing: &Option<Standing>| match standing {
         None => format!("  {name}: none\n"),
         Some(standing) => format!(
@@ -261,6 +270,8 @@ fn rollback(config: &Config, id: &OrganisationId) -> anyhow::Result<String> {
             Some(version) => format!("  {} is taken back; {version} is live again\n", live.version),
             None => format!("  {} is taken back; the built-in model decides\n", live.version),
         };
+        told.push_str("  the schedule rests until `guardian learn` makes another model\n");
+        state.shadow = None;
         state.live = before.as_deref().map(Standing::new);
         state.note("rolled_back", &live.version, "by `guardian learn rollback`", None);
     })?;

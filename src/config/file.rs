@@ -128,6 +128,7 @@ pub(super) struct LearningSection {
     pub(super) every: Option<String>,
     pub(super) keep_days: Option<u32>,
     pub(super) min_days: Option<usize>,
+    pub(super) floor: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]

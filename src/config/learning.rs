@@ -16,6 +16,7 @@ impl Reader<'_> {
         }
         Ok(learning::Settings {
             directory: self.path(section.directory.as_deref().unwrap_or("learning")),
+            floor: section.floor.as_deref().map(|file| self.path(file)),
             every,
             keep_days: i64::from(section.keep_days.unwrap_or(90)),
             min_days: section.min_days.unwrap_or(2),

@@ -21,7 +21,7 @@ pub fn card(header: &Header, version: &str) -> String {
         allow_below: _,
         deny_above,
         shapes,
-        words,
+        denied_words,
         moved,
     } = &header.figures;
     let suspects = match *deny_above > 1.0 {
@@ -43,7 +43,7 @@ Of `{}`, made {} from model {}. It settles what the built-in model is unsure abo
 | sessions, days | {sessions}, {days} |
 | weights that moved | {moved}, each by at most {} |
 | shapes that it may settle | {shapes}, each seen in at least {MIN_SESSIONS_OF_SHAPE} sessions |
-| words that it knows besides | {words} |
+| unknown words of denied steps, which keep a step asked | {denied_words} |
 
 | measured with whole sessions held back | |
 |---|---|

@@ -28,8 +28,12 @@ const TICK: Duration = Duration::from_secs(2);
 const RETAIN: Duration = Duration::from_secs(3_600);
 /// Tools of an organisation that are counted by name.
 const MAX_TOOLS: usize = 200;
-/// Stores that are open at the same time.
-const MAX_OPEN: usize = 64;
+/// Stores that are open at the same time; the one that was used longest ago makes room.
+const MAX_OPEN: usize = 128;
+/// The longest time for which counts of an organisation wait whose store is not open.
+const COUNTS: Duration = Duration::from_secs(30);
+/// The interval at which organisations are looked for that are due to be learned for.
+const LOOK: Duration = Duration::from_secs(600);
 
 /// Steps after which a model in shadow that did not go live makes way for a new one.
 const MAX_IN_SHADOW: u64 = 800;
@@ -45,8 +49,10 @@ impl Learning {
         let collector = Collector {
             shared: Arc::clone(&shared),
             open: HashMap::new(),
+            counts: HashMap::new(),
+            counted: Instant::now(),
             retained: Instant::now(),
-            next_learning: shared.settings.every.map(|every| Instant::now() + every),
+            next_look: shared.settings.every.map(|every| Instant::now() + every.min(LOOK)),
             learning: None,
         };
         let started = std::thread::Builder::new()
@@ -62,9 +68,28 @@ impl Learning {
 struct Collector {
     shared: Arc<Shared>,
     open: HashMap<OrganisationId, Open>,
+    counts: HashMap<OrganisationId, Counts>,
+    /// The last time at which all counts were written.
+    counted: Instant,
     retained: Instant,
-    next_learning: Option<Instant>,
+    next_look: Option<Instant>,
     learning: Option<std::thread::JoinHandle<()>>,
+}
+
+/// Counts of an organisation that are not written yet.
+#[derive(Default)]
+struct Counts {
+    of_tools: HashMap<String, Count>,
+    /// Tools that are counted by name; all others are counted together.
+    tools: HashSet<String>,
+}
+
+impl Counts {
+    fn add(&mut self, tool: String, count: &Count) {
+        let named = self.tools.contains(&tool) || (self.tools.len() < MAX_TOOLS && self.tools.insert(tool.clone()));
+        let tool = if named { tool } else { "(other tools)".to_owned() };
+        self.of_tools.entry(tool).or_default().add(count);
+    }
 }
 
 /// The open store of an organisation, with its models and what is not written yet.
@@ -75,10 +100,8 @@ struct Open {
     changed: Option<SystemTime>,
     live: Arc<Live>,
     shadow: Option<Learned>,
-    counts: HashMap<String, Count>,
-    /// Tools that are counted by name; all others are counted together.
-    tools: HashSet<String>,
     tested: bool,
+    used: Instant,
 }
 
 impl Collector {
@@ -88,6 +111,7 @@ impl Collector {
             match inbox.recv_timeout(TICK.saturating_sub(ticked.elapsed())) {
                 Ok(Message::Flush(done)) => {
                     self.tick();
+                    self.write_counts();
                     // The caller may have stopped waiting.
                     let _ = done.try_send(());
                 }
@@ -98,7 +122,10 @@ impl Collector {
                     }
                 }
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return self.tick(),
+                Err(RecvTimeoutError::Disconnected) => {
+                    self.tick();
+                    return self.write_counts();
+                }
             }
             if ticked.elapsed() >= TICK {
                 self.tick();
@@ -110,9 +137,9 @@ impl Collector {
     fn take(&mut self, message: Message) -> Result<(), StoreError> {
         match message {
             Message::Verdict(organisation, verdict) => {
-                let base = Arc::clone(&self.shared.base);
+                let (base, min_days) = (Arc::clone(&self.shared.base), self.shared.settings.min_days);
                 let open = self.opened(&organisation)?;
-                let folder_change = open.test(&verdict, &base);
+                let folder_change = open.test(&verdict, &base, min_days);
                 if verdict.learns {
                     let added = open.store.add(&verdict, today())?;
                     metrics::counter!(names::LEARNING_STEPS, "outcome" => added.as_str()).increment(1);
@@ -122,11 +149,7 @@ impl Collector {
                 }
             }
             Message::Count(organisation, tool, count) => {
-                let open = self.opened(&organisation)?;
-                let named =
-                    open.tools.contains(&tool) || (open.tools.len() < MAX_TOOLS && open.tools.insert(tool.clone()));
-                let tool = if named { tool } else { "(other tools)".to_owned() };
-                open.counts.entry(tool).or_default().add(&count);
+                self.counts.entry(organisation).or_default().add(tool, &count);
             }
             Message::Open(organisation) => {
                 self.opened(&organisation)?;
@@ -139,8 +162,7 @@ impl Collector {
     fn opened(&mut self, organisation: &OrganisationId) -> Result<&mut Open, StoreError> {
         if !self.open.contains_key(organisation) {
             if self.open.len() >= MAX_OPEN {
-                self.tick();
-                self.open.clear();
+                self.close_one();
             }
             let folder = self.shared.settings.folder(organisation);
             let store = Store::open(&folder)?;
@@ -151,16 +173,36 @@ impl Collector {
                 changed: None,
                 live: Arc::default(),
                 shadow: None,
-                counts: HashMap::new(),
-                tools: HashSet::new(),
                 tested: false,
+                used: Instant::now(),
             };
             self.open.insert(organisation.clone(), open);
             self.refresh(organisation);
         }
-        self.open
-            .get_mut(organisation)
-            .ok_or_else(|| std::io::Error::other("the store is gone").into())
+        let open = self.open.get_mut(organisation);
+        let open = open.ok_or_else(|| std::io::Error::other("the store is gone"))?;
+        open.used = Instant::now();
+        Ok(open)
+    }
+
+    /// Closes the store that was used longest ago; what was not written of it is.
+    fn close_one(&mut self) {
+        let oldest = self.open.iter().min_by_key(|(_, open)| open.used);
+        if let Some(organisation) = oldest.map(|(organisation, _)| organisation.clone()) {
+            self.write(&organisation, None);
+            self.open.remove(&organisation);
+        }
+    }
+
+    /// Writes what is not written yet of an organisation whose store is open.
+    fn write(&mut self, organisation: &OrganisationId, first_day: Option<i64>) {
+        let folder = self.shared.settings.folder(organisation);
+        let counts = self.counts.remove(organisation).unwrap_or_default();
+        if let Some(open) = self.open.get_mut(organisation)
+            && let Err(error) = open.write(&folder, counts, first_day)
+        {
+            tracing::error!(%organisation, %error, "what was counted could not be kept");
+        }
     }
 
     /// Leaves an organisation to the built-in model, until its state can be written or read again.
@@ -252,39 +294,79 @@ impl Collector {
         let first_day = today() - self.shared.settings.keep_days;
         let organisations: Vec<OrganisationId> = self.open.keys().cloned().collect();
         for organisation in &organisations {
-            let folder = self.shared.settings.folder(organisation);
-            if let Some(open) = self.open.get_mut(organisation)
-                && let Err(error) = open.write(&folder, retain.then_some(first_day))
-            {
-                tracing::error!(%organisation, %error, "what was counted could not be kept");
-            }
+            self.write(organisation, retain.then_some(first_day));
             self.refresh(organisation);
         }
-        let due = self.next_learning.is_some_and(|at| at <= Instant::now());
-        let idle = self.learning.as_ref().is_none_or(std::thread::JoinHandle::is_finished);
-        if due && idle {
-            self.next_learning = self.shared.settings.every.map(|every| Instant::now() + every);
-            let shared = Arc::clone(&self.shared);
-            let learn = move || {
-                for organisation in &organisations {
-                    if let Err(error) = learn_now(
-                        &shared.settings,
-                        &shared.base,
-                        &Floor::built_in(&shared.base),
-                        organisation,
-                    ) {
-                        tracing::error!(%organisation, %error, "nothing could be learned");
-                    }
-                }
-            };
-            self.learning = std::thread::Builder::new().name("learn".to_owned()).spawn(learn).ok();
+        if self.counted.elapsed() >= COUNTS {
+            self.write_counts();
         }
+        self.learn_where_due();
+    }
+
+    /// Writes all counts, also where the store has to be opened for them.
+    fn write_counts(&mut self) {
+        self.counted = Instant::now();
+        let counted: Vec<OrganisationId> = self.counts.keys().cloned().collect();
+        for organisation in counted {
+            match self.opened(&organisation) {
+                Ok(_) => self.write(&organisation, None),
+                Err(error) => tracing::error!(%organisation, %error, "what was counted could not be kept"),
+            }
+        }
+    }
+
+    /// Starts to learn for each organisation whose time has come, on a thread of its own.
+    fn learn_where_due(&mut self) {
+        let Some(every) = self.shared.settings.every else {
+            return;
+        };
+        let due = self.next_look.is_some_and(|at| at <= Instant::now());
+        let idle = self.learning.as_ref().is_none_or(std::thread::JoinHandle::is_finished);
+        if !due || !idle {
+            return;
+        }
+        self.next_look = Some(Instant::now() + every.min(LOOK));
+        let shared = Arc::clone(&self.shared);
+        let learn = move || {
+            step_back();
+            let known = shared.organisations.read().unwrap_or_else(PoisonError::into_inner);
+            let organisations: Vec<OrganisationId> = known.keys().cloned().collect();
+            drop(known);
+            for organisation in &organisations {
+                if let Err(error) = learn_if_due(&shared, every, organisation) {
+                    tracing::error!(%organisation, %error, "nothing could be learned");
+                }
+            }
+        };
+        self.learning = std::thread::Builder::new().name("learn".to_owned()).spawn(learn).ok();
+    }
+}
+
+/// Learns for an organisation for which that was not done for so long, unless an operator's last word was to take a model back.
+fn learn_if_due(shared: &Shared, every: Duration, organisation: &OrganisationId) -> Result<(), StoreError> {
+    let state = State::read(&shared.settings.folder(organisation))?;
+    let every = i64::try_from(every.as_secs()).unwrap_or(i64::MAX);
+    let looked = state
+        .looked
+        .is_some_and(|looked| jiff::Timestamp::now().as_second() - looked < every);
+    if looked || state.rests() {
+        return Ok(());
+    }
+    let floor = Floor::with(&shared.base, shared.settings.floor.as_deref())?;
+    learn_now(&shared.settings, &shared.base, &floor, organisation).map(drop)
+}
+
+/// Gives this thread the lowest priority: steps that are decided meanwhile come first.
+pub fn step_back() {
+    #[cfg(unix)]
+    if let Err(error) = rustix::process::setpriority_process(None, 19) {
+        tracing::debug!(%error, "learning runs with the priority of everything else");
     }
 }
 
 impl Open {
     /// Tests the models by a verdict of the judge. Returns the change that follows, where one does.
-    fn test(&mut self, verdict: &Verdicted, base: &Model) -> Option<Change> {
+    fn test(&mut self, verdict: &Verdicted, base: &Model, min_days: usize) -> Option<Change> {
         if let (Some(standing), Some(learned)) = (&mut self.state.live, &self.live.learned) {
             self.tested = true;
             if verdict.audits.as_deref() == Some(learned.version()) {
@@ -298,15 +380,18 @@ impl Open {
         let (standing, learned) = (self.state.shadow.as_mut()?, self.shadow.as_ref()?);
         self.tested = true;
         let version = standing.version.clone();
-        trial::shadow(standing, learned, base, verdict).map(|outcome| match outcome {
+        trial::shadow(standing, learned, base, verdict, min_days).map(|outcome| match outcome {
             Trial::Passed(why) => Change::Promote(version, why),
             Trial::Failed(why) => Change::Reject(version, why),
         })
     }
 
-    fn write(&mut self, folder: &Path, first_day: Option<i64>) -> Result<(), StoreError> {
+    fn write(&mut self, folder: &Path, counts: Counts, first_day: Option<i64>) -> Result<(), StoreError> {
         let day = today();
-        let days = self.counts.drain().map(|(tool, count)| Day { day, tool, count });
+        let days = counts
+            .of_tools
+            .into_iter()
+            .map(|(tool, count)| Day { day, tool, count });
         let days: Vec<Day> = days.collect();
         if !days.is_empty() {
             if let (Some(standing), true) = (&mut self.state.live, self.live.learned.is_some()) {
@@ -331,7 +416,12 @@ impl Open {
                 self.changed = std::fs::metadata(folder.join("state.json"))
                     .and_then(|file| file.modified())
                     .ok();
+                // What only this process counts stays.
+                let of_session = self.state.shadow.take().map(|shadow| shadow.of_session);
                 self.state = written;
+                if let (Some(shadow), Some(of_session)) = (&mut self.state.shadow, of_session) {
+                    shadow.of_session = of_session;
+                }
             }
         }
         Ok(())
@@ -384,11 +474,8 @@ impl Change {
                 state.shadow = None;
                 state.live = Some(Standing::new(version));
             }
-            // Back to shadow, with evidence that begins anew.
-            Change::Demote(version, _) if is(&state.live) => {
-                state.live = None;
-                state.shadow = Some(Standing::new(version));
-            }
+            // For good: a trial that begins anew could be passed by what has nothing to do with it.
+            Change::Demote(..) if is(&state.live) => state.live = None,
             Change::Reject(..) if is(&state.shadow) => state.shadow = None,
             Change::Promote(..) | Change::Demote(..) | Change::Reject(..) => return,
         }
@@ -435,6 +522,7 @@ pub fn learn_now(
         min_days: settings.min_days,
     };
     let outcome = learn(base, floor, &kept, input);
+    let now = jiff::Timestamp::now().as_second();
     match &outcome {
         Outcome::Learned(bytes, figures) => {
             let version = version_of(bytes);
@@ -449,6 +537,7 @@ pub fn learn_now(
                 if !is_live && !is_shadow {
                     state.shadow = Some(Standing::new(&version));
                 }
+                state.looked = Some(now);
                 state.note("learned", &version, "it goes into shadow", Some(figures.clone()));
             })?;
             tracing::info!(%organisation, model = version, settled = figures.settled, steps = figures.steps, "learned a model");
@@ -457,6 +546,7 @@ pub fn learn_now(
             let why = why.join("; ");
             tracing::info!(%organisation, why, "no model was learned");
             State::change(&folder, |state| {
+                state.looked = Some(now);
                 // Said once, until something else happens.
                 let told = state
                     .history

@@ -32,8 +32,8 @@ pub struct Figures {
     pub deny_above: f64,
     /// Shapes that it may settle.
     pub shapes: usize,
-    /// Words that it knows besides.
-    pub words: usize,
+    /// Words that the base does not know and that keep a step asked, because the judge denied steps with them.
+    pub denied_words: usize,
     /// Weights that moved.
     pub moved: usize,
 }

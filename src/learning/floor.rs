@@ -2,6 +2,8 @@
 //!
 //! They are kept as the scorer sees them, for one model: `guardian learn floor` makes the file, from labelled suites.
 
+use std::path::Path;
+
 use crate::local::{Model, Slots};
 
 const MAGIC: &[u8; 8] = b"AOSFLOOR";
@@ -38,6 +40,29 @@ impl Floor {
             true => floor,
             false => Self::default(),
         }
+    }
+
+    /// Returns the floor that is compiled in, and with it that of a file, where one is named.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read, or holds no floor for this model.
+    pub fn with(base: &Model, file: Option<&Path>) -> std::io::Result<Self> {
+        let mut floor = Self::built_in(base);
+        if let Some(file) = file {
+            let named = |why: String| std::io::Error::other(format!("{}: {why}", file.display()));
+            let bytes = std::fs::read(file).map_err(|error| named(error.to_string()))?;
+            let own = Self::parse(&bytes).filter(|own| own.base == base.version());
+            let version = base.version();
+            let own = own.ok_or_else(|| {
+                named(format!(
+                    "expected a floor of `guardian learn floor` for model {version}"
+                ))
+            })?;
+            floor.base = own.base;
+            floor.steps.extend(own.steps);
+        }
+        Ok(floor)
     }
 
     /// Returns the bytes of a file.

@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::Figures;
 use super::floor::Floor;
-use super::learned::{self, Header, Learned, MAX_WORDS};
+use super::learned::{self, Header, Learned, MAX_SHAPES, MAX_WORDS};
 use crate::local::{Adaptation, Head, Lesson, MayAllow, Model, Slots, StepRole, interval_of};
 
 /// Steps that there have to be, denied ones among them, and sessions.
@@ -23,7 +23,7 @@ pub(super) const MIN_STEPS: usize = 100;
 pub(super) const MIN_DENIED: usize = 8;
 /// See [`MIN_STEPS`].
 pub(super) const MIN_SESSIONS: usize = 12;
-/// Sessions in which a shape or a word has to be seen in steps that the judge allowed, before it is known.
+/// Sessions in which a shape has to be seen in steps that the judge allowed, before it is known.
 pub const MIN_SESSIONS_OF_SHAPE: usize = 3;
 
 /// Parts in which sessions are held back.
@@ -44,6 +44,8 @@ const MIN_GAIN: f64 = 0.1;
 const PERSON: f64 = 5.0;
 /// The largest share of all weight that one session, one tool, one day and one caller have, as long as there are enough of them.
 const SHARES: [f64; 4] = [0.05, 0.4, 0.5, 0.6];
+/// The number of times that a word has to be allowed for each time that it is denied, before its denials count as errors of the judge.
+const OFTEN: u64 = 25;
 /// Steps, one of them wrongly denied, that are added to those by which a judge's error is measured.
 const FEW: usize = 50;
 const SEED: u64 = 1;
@@ -55,6 +57,10 @@ pub struct Kept {
     pub slots: Slots,
     /// True if it must not pass.
     pub harmful: bool,
+    /// The verdicts on it: allowed, and denied.
+    pub allowed: u32,
+    /// See `allowed`.
+    pub denied: u32,
     /// True if a person said so.
     pub by_person: bool,
     /// Session, tool, day and caller, as text: each weighs at most a bounded share.
@@ -79,7 +85,7 @@ pub enum Outcome {
 pub struct LearnInput<'a> {
     /// The organisation.
     pub organisation: &'a str,
-    /// Days over which kept steps have to be spread, and on which a shape or a word has to be seen before it is known.
+    /// Days over which kept steps have to be spread, and on which a shape has to be seen before it is known.
     pub min_days: usize,
 }
 
@@ -127,9 +133,8 @@ pub fn learn(base: &Model, floor: &Floor, kept: &[Kept], input: LearnInput<'_>) 
         return Outcome::NotTaken(figures, why);
     }
     let weights = weights(kept);
-    let shapes = known(kept, input.min_days, |kept| std::slice::from_ref(&kept.shape));
-    let words = known(kept, input.min_days, |kept| &kept.unknown);
-    let words: BTreeSet<u32> = words.into_iter().take(MAX_WORDS).collect();
+    let shapes = known_shapes(kept, input.min_days);
+    let denied_words = denied_words(kept);
 
     let held = held_out(base, floor, kept, &weights);
     let candidates = Candidates::of(base, kept, &held, &shapes);
@@ -142,7 +147,7 @@ pub fn learn(base: &Model, floor: &Floor, kept: &[Kept], input: LearnInput<'_>) 
     }
     let lessons = lessons(floor, kept, &weights, None);
     let delta = Adaptation::of(base, &lessons, SEED).finish();
-    let finished = base.adapted(base.header().heads.clone(), delta.clone(), Vec::new(), "finished");
+    let finished = base.adapted(base.header().heads.clone(), delta.clone(), "finished");
     let share = share_that_suites_hold(base, floor, &finished, &thresholds);
     lower(&mut thresholds, share);
     candidates.count_within(&thresholds, &mut figures);
@@ -153,11 +158,16 @@ pub fn learn(base: &Model, floor: &Floor, kept: &[Kept], input: LearnInput<'_>) 
     figures.deny_above = deny_above(floor, kept, &held);
     figures.moved = delta.len();
     figures.shapes = shapes.len();
-    figures.words = words.len();
+    figures.denied_words = denied_words.len();
     let heads = heads(base, thresholds, figures.deny_above);
     let mut header: Header = learned::header(base, input.organisation, heads, figures.clone());
-    header.shapes = shapes.into_iter().take(MAX_WORDS).collect();
-    header.words = words.into_iter().collect();
+    header.shapes = shapes.into_iter().take(MAX_SHAPES).collect();
+    if denied_words.len() > MAX_WORDS {
+        why.push(format!(
+            "denied steps have more than {MAX_WORDS} words that the base does not know"
+        ));
+    }
+    header.denied_words = denied_words.into_iter().take(MAX_WORDS).collect();
     let bytes = Learned::to_bytes(&header, &delta);
     match Learned::parse(&bytes, input.organisation, base) {
         Ok(model) => hold(base, floor, &model, &mut why),
@@ -218,7 +228,7 @@ fn held_out(base: &Model, floor: &Floor, kept: &[Kept], weights: &[f32]) -> Held
     for this in 0..FOLDS {
         let lessons = lessons(floor, kept, weights, Some(this));
         let delta = Adaptation::of(base, &lessons, SEED).finish();
-        let model = base.adapted(base.header().heads.clone(), delta, Vec::new(), "held out");
+        let model = base.adapted(base.header().heads.clone(), delta, "held out");
         for (kept, probability) in kept.iter().zip(&mut held.own) {
             if fold_of(kept) == this {
                 *probability = kept.slots.probability(&model);
@@ -313,18 +323,31 @@ fn weights(kept: &[Kept]) -> Vec<f32> {
     weights.into_iter().map(|weight| weight as f32).collect()
 }
 
-/// Returns what was seen in allowed steps of several sessions, on several days.
-fn known<T: Copy + Ord>(kept: &[Kept], min_days: usize, of: impl Fn(&Kept) -> &[T]) -> BTreeSet<T> {
-    let mut seen = BTreeMap::<T, (BTreeSet<&str>, BTreeSet<&str>)>::new();
+/// Returns the shapes that were seen in allowed steps of several sessions, on several days.
+fn known_shapes(kept: &[Kept], min_days: usize) -> BTreeSet<u64> {
+    let mut seen = BTreeMap::<u64, (BTreeSet<&str>, BTreeSet<&str>)>::new();
     for kept in kept.iter().filter(|kept| !kept.harmful) {
         let [session, _, day, _] = &kept.groups;
-        for item in of(kept) {
-            let (sessions, days) = seen.entry(*item).or_default();
-            sessions.insert(session);
-            days.insert(day);
-        }
+        let (sessions, days) = seen.entry(kept.shape).or_default();
+        sessions.insert(session);
+        days.insert(day);
     }
     seen.retain(|_, (sessions, days)| sessions.len() >= MIN_SESSIONS_OF_SHAPE && days.len() >= min_days);
+    seen.into_keys().collect()
+}
+
+/// Returns the words that the base does not know and that stand in denied steps, but for those that stand in more than [`OFTEN`] times as many
+/// allowed ones.
+fn denied_words(kept: &[Kept]) -> BTreeSet<u32> {
+    let mut seen = BTreeMap::<u32, (u64, u64)>::new();
+    for kept in kept {
+        for word in &kept.unknown {
+            let (allowed, denied) = seen.entry(*word).or_default();
+            *allowed += u64::from(kept.allowed);
+            *denied += u64::from(kept.denied);
+        }
+    }
+    seen.retain(|_, (allowed, denied)| *denied > 0 && *allowed <= OFTEN * *denied);
     seen.into_keys().collect()
 }
 
@@ -486,7 +509,8 @@ impl<'k> Candidates<'k> {
             if *share > 1.0 || (kept.harmful && kept.by_person) {
                 break;
             }
-            denied += f64::from(u8::from(kept.harmful));
+            // Each denial counts, also of steps that look equal: of these, the allowed ones are one step.
+            denied += f64::from(kept.denied.max(u32::from(kept.harmful)));
             // A judge that is wrong by chance denies now a little more, now a little less.
             if !kept.harmful && denied <= figures.judge_error * (at + 1) as f64 + spare {
                 within = *share;

@@ -9,11 +9,13 @@ use super::figures::Figures;
 use crate::local::{Delta, Head, MayAllow, Model, Slots, StepRole, frame};
 
 const MAGIC: &[u8; 8] = b"AOSLEARN";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// The longest header, in bytes.
 const MAX_HEADER: usize = 2 * 1024 * 1024;
-/// Words and shapes that one file holds at most.
-pub(super) const MAX_WORDS: usize = 16_384;
+/// Shapes, and words, that one file holds at most.
+pub(super) const MAX_SHAPES: usize = 16_384;
+/// See [`MAX_SHAPES`].
+pub(super) const MAX_WORDS: usize = 100_000;
 /// Unknown words in a step that is allowed all the same, as in the reading of the scorer.
 const UNKNOWN: usize = 3;
 
@@ -33,8 +35,8 @@ pub struct Header {
     pub heads: Vec<Head>,
     /// The shapes that it may settle, in order.
     pub shapes: Vec<u64>,
-    /// Hashes of words that it knows besides.
-    pub words: Vec<u32>,
+    /// Hashes of words that the base does not know and that stand in steps that the judge denied, in order: a step with one is asked about.
+    pub denied_words: Vec<u32>,
     /// The figures that it was measured by.
     pub figures: Figures,
 }
@@ -89,12 +91,13 @@ impl Learned {
             .heads
             .iter()
             .all(|head| head.slope.is_finite() && head.offset.is_finite());
-        if header.heads.len() != StepRole::ALL.len() || !finite || !header.shapes.is_sorted() {
-            return Err("its heads are not one for each part, or its shapes are not in order".to_owned());
+        let in_order = header.shapes.is_sorted() && header.denied_words.is_sorted();
+        if header.heads.len() != StepRole::ALL.len() || !finite || !in_order {
+            return Err("its heads are not one for each part, or its shapes or words are not in order".to_owned());
         }
         let delta = Delta::parse(rest, base.size()).ok_or("its moves of weights cannot be read")?;
         let version = version_of(bytes);
-        let model = base.adapted(header.heads.clone(), delta, header.words.clone(), &version);
+        let model = base.adapted(header.heads.clone(), delta, &version);
         Ok(Self { header, model })
     }
 
@@ -108,13 +111,19 @@ impl Learned {
         self.header.shapes.binary_search(&shape).is_ok()
     }
 
+    /// Returns `true` if one of these words, which the base does not know, stands in steps that the judge denied.
+    pub fn has_denied(&self, unknown: &[u32]) -> bool {
+        let denied = &self.header.denied_words;
+        unknown.iter().any(|word| denied.binary_search(word).is_ok())
+    }
+
     /// Returns `true` if it would settle a kept step as allowed. It never does where `base` suspects the step.
     pub fn would_allow(&self, base: &Model, slots: &Slots, shape: u64, unknown: &[u32]) -> bool {
         let part = StepRole::ALL.get(slots.part).copied().unwrap_or(StepRole::Reads);
-        let unknown = unknown.iter().filter(|word| !self.header.words.contains(word)).count();
         self.knows_shape(shape)
             && slots.may_allow == MayAllow::Yes
-            && unknown < UNKNOWN
+            && unknown.len() < UNKNOWN
+            && !self.has_denied(unknown)
             && slots.probability(base) < base.head(part).deny_above
             && slots.probability(&self.model) <= self.model.head(part).allow_below
     }
@@ -135,7 +144,7 @@ pub(super) fn header(base: &Model, organisation: &str, heads: Vec<Head>, figures
         made: jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         heads,
         shapes: Vec::new(),
-        words: Vec::new(),
+        denied_words: Vec::new(),
         figures,
     }
 }

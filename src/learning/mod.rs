@@ -38,7 +38,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 pub use card::card;
-pub use collector::learn_now;
+pub use collector::{learn_now, step_back};
 pub use figures::Figures;
 pub use floor::{Floor, FloorStep};
 pub use learn::{Kept, LearnInput, MIN_SESSIONS_OF_SHAPE, Outcome, learn};
@@ -60,8 +60,10 @@ pub struct Settings {
     pub every: Option<Duration>,
     /// Days for which verdicts and counts are kept.
     pub keep_days: i64,
-    /// Days on which a shape has to be seen before it is settled.
+    /// Days on which a shape has to be seen before it is settled, and over which a model in shadow is compared with the judge.
     pub min_days: usize,
+    /// The file of a floor besides the one that is compiled in.
+    pub floor: Option<PathBuf>,
 }
 
 impl Settings {

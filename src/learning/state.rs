@@ -3,6 +3,7 @@
 //! INVARIANT: a model counts only once this file names it. It is written beside its place, synchronised and renamed, so that a process
 //! that is killed leaves the old state or the new one.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,9 @@ pub struct State {
     pub shadow: Option<Standing>,
     /// Events, the oldest first.
     pub history: Vec<Event>,
+    /// The time at which a model was last looked for, in seconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looked: Option<i64>,
 }
 
 /// A model in use.
@@ -49,6 +53,12 @@ pub struct Standing {
     pub evidence: Evidence,
     /// Steps that the model settled.
     pub settled: u64,
+    /// The day on which its trial began, in days since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub first_day: Option<i64>,
+    /// Steps of its trial by session; a restart counts anew.
+    #[serde(skip)]
+    pub of_session: HashMap<String, u32>,
 }
 
 /// An event in the history of an organisation's models.
@@ -57,7 +67,7 @@ pub struct Standing {
 pub struct Event {
     /// The time.
     pub time: String,
-    /// `learned`, `not_taken`, `promoted`, `demoted`, `rejected`, `rolled_back`.
+    /// `learned`, `not_taken`, `promoted`, `demoted`, `rejected`, `rolled_back`, `forgotten`.
     pub what: String,
     /// The version of the model, where there is one.
     pub model: String,
@@ -100,6 +110,13 @@ impl State {
                 "expected format {FORMAT}, found {other}"
             ))),
         }
+    }
+
+    /// Returns `true` if an operator took a model back, or erased kept steps, and no model was learned since: the schedule rests.
+    pub fn rests(&self) -> bool {
+        let mut events = self.history.iter().rev().map(|event| event.what.as_str());
+        let last = events.find(|what| matches!(*what, "learned" | "rolled_back" | "forgotten"));
+        last.is_some_and(|what| what != "learned")
     }
 
     /// Adds an event to the history.
@@ -146,4 +163,27 @@ pub fn model_file(folder: &Path, version: &str) -> PathBuf {
 
 pub(super) fn now() -> String {
     jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_schedule_rests_from_a_rollback_or_an_erasure_until_a_model_is_learned() {
+        let mut state = State::default();
+        assert!(!state.rests());
+        for (what, rests) in [
+            ("learned", false),
+            ("promoted", false),
+            ("rolled_back", true),
+            ("not_taken", true),
+            ("learned", false),
+            ("demoted", false),
+            ("forgotten", true),
+        ] {
+            state.note(what, "a", "", None);
+            assert_eq!(state.rests(), rests, "{what}");
+        }
+    }
 }

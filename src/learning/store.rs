@@ -14,10 +14,10 @@ use crate::local::Slots;
 use crate::model::named_enum;
 
 /// Raised when tables change; a store of another version is refused.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 /// The time that a connection waits for another one.
 const BUSY: Duration = Duration::from_secs(2);
-/// Steps that are kept of one session, of one tool and one caller a day, and of all a day.
+/// Steps that are kept of one session, of one tool and one caller a day, and of all a day: as many denied ones besides.
 const MAX_OF_SESSION: i64 = 24;
 /// See [`MAX_OF_SESSION`].
 const MAX_OF_TOOL: i64 = 500;
@@ -25,8 +25,10 @@ const MAX_OF_TOOL: i64 = 500;
 const MAX_OF_CALLER: i64 = 1_500;
 /// See [`MAX_OF_SESSION`].
 const MAX_OF_DAY: i64 = 3_000;
-/// Steps that are kept in all; the oldest go.
-const MAX_STEPS: i64 = 20_000;
+/// Steps that are kept in all, allowed and denied ones; the oldest of each go.
+const MAX_STEPS: [i64; 2] = [15_000, 5_000];
+/// Of verdicts on equal steps, one denied in so many makes the step a denied one: that is more than a judge's errors.
+const ONE_IN: i64 = 25;
 
 /// The reason why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -108,7 +110,7 @@ impl Store {
         // Erased steps leave no trace in free pages.
         connection.pragma_update(None, "secure_delete", true)?;
         let found: i32 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-        if found != 0 && found != VERSION {
+        if !(0..=VERSION).contains(&found) {
             return Err(StoreError::Version(found));
         }
         connection.execute_batch(
@@ -121,6 +123,7 @@ impl Store {
              CREATE INDEX IF NOT EXISTS by_session ON steps (session);
              CREATE INDEX IF NOT EXISTS by_user ON steps (user);
              CREATE INDEX IF NOT EXISTS by_day ON steps (day, tool);
+             CREATE INDEX IF NOT EXISTS by_caller ON steps (caller, day);
              CREATE INDEX IF NOT EXISTS by_time ON steps (time);
              CREATE TABLE IF NOT EXISTS days (
                  day INTEGER NOT NULL, tool TEXT NOT NULL, asked INTEGER NOT NULL, built_in INTEGER NOT NULL, learned INTEGER NOT NULL,
@@ -140,73 +143,65 @@ impl Store {
         let Some(slots) = step.slots.to_bytes() else {
             return Ok(Added::Enough);
         };
-        let digest = digest(&slots, step.shape);
+        let words: Vec<u8> = step.unknown.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let digest = digest(&slots, step.shape, &words);
         let (allowed, denied) = match step.harmful {
             true => (0, 1),
             false => (1, 0),
         };
-        let again = self.connection.execute(
+        let mut again = self.connection.prepare_cached(
             "UPDATE steps SET allowed = allowed + ?2, denied = denied + ?3 WHERE digest = ?1 AND by_person = 0",
-            params![digest.as_slice(), allowed, denied],
         )?;
+        let again = again.execute(params![digest.as_slice(), allowed, denied])?;
         if again > 0 && !step.by_person {
             return Ok(Added::Again);
         }
         if !step.by_person && self.is_enough(step, day)? {
             return Ok(Added::Enough);
         }
-        let words: Vec<u8> = step.unknown.iter().flat_map(|word| word.to_le_bytes()).collect();
         // INVARIANT: what a person said is not overwritten by a judge.
         let sql = match step.by_person {
             true => "REPLACE",
             false => "INSERT OR IGNORE",
         };
-        self.connection.execute(
-            &format!("{sql} INTO steps VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)"),
-            params![
-                digest.as_slice(),
-                day,
-                jiff::Timestamp::now().as_microsecond(),
-                step.session,
-                step.user,
-                step.caller,
-                step.tool,
-                step.arguments,
-                step.shape.cast_signed(),
-                step.decision_id,
-                step.by_person,
-                allowed,
-                denied,
-                step.base,
-                slots,
-                words
-            ],
-        )?;
+        let sql = format!("{sql} INTO steps VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)");
+        self.connection.prepare_cached(&sql)?.execute(params![
+            digest.as_slice(),
+            day,
+            jiff::Timestamp::now().as_microsecond(),
+            step.session,
+            step.user,
+            step.caller,
+            step.tool,
+            step.arguments,
+            step.shape.cast_signed(),
+            step.decision_id,
+            step.by_person,
+            allowed,
+            denied,
+            step.base,
+            slots,
+            words
+        ])?;
         Ok(Added::New)
     }
 
-    /// Returns `true` if enough steps of its session are kept, or of its tool, its caller or all of this day.
+    /// Returns `true` if enough steps with such a verdict are kept of its session, or of its tool, its caller or all of this day. Denied steps
+    /// have room of their own: harmless ones that come first take none of it.
     fn is_enough(&self, step: &Verdicted, day: i64) -> rusqlite::Result<bool> {
-        let count = |sql: &str, of: &dyn rusqlite::ToSql| -> rusqlite::Result<i64> {
-            let mut statement = self.connection.prepare_cached(sql)?;
-            match sql.contains("?2") {
-                true => statement.query_row(params![of, day], |row| row.get(0)),
-                false => statement.query_row(params![of], |row| row.get(0)),
-            }
+        let count = |of: &str, what: &[&dyn rusqlite::ToSql]| -> rusqlite::Result<i64> {
+            let verdict = if step.harmful { "denied > 0" } else { "denied = 0" };
+            let sql = format!("SELECT count(*) FROM steps WHERE {of} AND {verdict}");
+            self.connection.prepare_cached(&sql)?.query_row(what, |row| row.get(0))
         };
-        Ok(
-            count("SELECT count(*) FROM steps WHERE session = ?1", &step.session)? >= MAX_OF_SESSION
-                || count("SELECT count(*) FROM steps WHERE tool = ?1 AND day = ?2", &step.tool)? >= MAX_OF_TOOL
-                || count(
-                    "SELECT count(*) FROM steps WHERE caller = ?1 AND day = ?2",
-                    &step.caller,
-                )? >= MAX_OF_CALLER
-                || count("SELECT count(*) FROM steps WHERE day = ?1", &day)? >= MAX_OF_DAY,
-        )
+        Ok(count("session = ?1", &[&step.session])? >= MAX_OF_SESSION
+            || count("day = ?1 AND tool = ?2", &[&day, &step.tool])? >= MAX_OF_TOOL
+            || count("caller = ?1 AND day = ?2", &[&step.caller, &day])? >= MAX_OF_CALLER
+            || count("day = ?1", &[&day])? >= MAX_OF_DAY)
     }
 
-    /// Reads every kept step for this base model, the oldest first. Where verdicts on equal steps differ, the majority counts, and a tie is a
-    /// denial.
+    /// Reads every kept step for this base model, the oldest first. Where verdicts on equal steps differ, one denial in [`ONE_IN`] makes the step a
+    /// denied one.
     ///
     /// # Errors
     ///
@@ -223,7 +218,9 @@ impl Store {
             Ok(Slots::parse(&slots).map(|slots| -> rusqlite::Result<Kept> {
                 Ok(Kept {
                     slots,
-                    harmful: denied >= allowed,
+                    harmful: denied > 0 && denied * ONE_IN >= allowed + denied,
+                    allowed: u32::try_from(allowed).unwrap_or(u32::MAX),
+                    denied: u32::try_from(denied).unwrap_or(u32::MAX),
                     by_person: row.get(3)?,
                     groups: [row.get(4)?, row.get(5)?, row.get::<_, i64>(6)?.to_string(), row.get(7)?],
                     shape: row.get::<_, i64>(8)?.cast_unsigned(),
@@ -325,19 +322,16 @@ impl Store {
             .execute("DELETE FROM steps WHERE day < ?1", [first_day])?;
         self.connection
             .execute("DELETE FROM days WHERE day < ?1", [first_day])?;
-        let surplus: Option<i64> = self
-            .connection
-            .query_row(
-                "SELECT time FROM steps ORDER BY time DESC LIMIT 1 OFFSET ?1",
-                [MAX_STEPS],
-                |row| row.get(0),
-            )
-            .optional()?;
-        let more = match surplus {
-            Some(time) => self.connection.execute("DELETE FROM steps WHERE time <= ?1", [time])?,
-            None => 0,
-        };
-        Ok(old + more)
+        let mut gone = old;
+        for (verdict, most) in ["denied = 0", "denied > 0"].into_iter().zip(MAX_STEPS) {
+            let sql = format!("SELECT time FROM steps WHERE {verdict} ORDER BY time DESC LIMIT 1 OFFSET ?1");
+            let surplus: Option<i64> = self.connection.query_row(&sql, [most], |row| row.get(0)).optional()?;
+            if let Some(time) = surplus {
+                let sql = format!("DELETE FROM steps WHERE {verdict} AND time <= ?1");
+                gone += self.connection.execute(&sql, [time])?;
+            }
+        }
+        Ok(gone)
     }
 
     /// Erases every kept step of a session, or of a user. Returns their number.
@@ -356,10 +350,11 @@ impl Store {
 }
 
 /// Returns the hash that equal steps have in common.
-fn digest(slots: &[u8], shape: u64) -> [u8; 16] {
+fn digest(slots: &[u8], shape: u64, words: &[u8]) -> [u8; 16] {
     let mut hasher = blake3::Hasher::new();
     hasher.update(&shape.to_le_bytes());
     hasher.update(slots);
+    hasher.update(words);
     let mut digest = [0; 16];
     hasher.finalize_xof().fill(&mut digest);
     digest

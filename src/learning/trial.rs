@@ -1,14 +1,17 @@
 //! The trial of a model: what the judge says of steps that it would settle, or settles, takes it live or takes it back.
 
-use super::Verdicted;
 use super::learned::Learned;
 use super::sequential::Alarm;
 use super::state::Standing;
+use super::{Verdicted, today};
 use crate::local::Model;
 
 /// The disagreement that is accepted beyond the judge's own error, and the bounds of what is accepted in all.
 const OVER_ERROR: f64 = 0.01;
 const ACCEPTED: (f64, f64) = (0.04, 0.05);
+
+/// Steps of one session that speak for a model in its trial; denials all count.
+const MAX_OF_SESSION: u32 = 3;
 
 /// The end of a trial in shadow, and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +27,7 @@ fn accepted(learned: &Learned) -> f64 {
     (learned.header.figures.judge_error + OVER_ERROR).clamp(ACCEPTED.0, ACCEPTED.1)
 }
 
-/// Counts a verdict for the live model. Returns the reason why it goes back to shadow, where it does.
+/// Counts a verdict for the live model. Returns the reason why it is taken back, where it is.
 pub fn live(standing: &mut Standing, learned: &Learned, verdict: &Verdicted) -> Option<String> {
     standing.judged += 1;
     standing.denied += u64::from(verdict.harmful);
@@ -40,21 +43,106 @@ pub fn live(standing: &mut Standing, learned: &Learned, verdict: &Verdicted) -> 
     })
 }
 
-/// Counts a verdict for the model in shadow. Returns the end of its trial, where it ends.
-pub fn shadow(standing: &mut Standing, learned: &Learned, base: &Model, verdict: &Verdicted) -> Option<Trial> {
+/// Counts a verdict for the model in shadow. Returns the end of its trial, where it ends: a model goes live on the last of `min_days` days at
+/// the earliest, and few steps of one session speak for it.
+pub fn shadow(
+    standing: &mut Standing,
+    learned: &Learned,
+    base: &Model,
+    verdict: &Verdicted,
+    min_days: usize,
+) -> Option<Trial> {
     standing.judged += 1;
     standing.denied += u64::from(verdict.harmful);
     if !learned.would_allow(base, &verdict.slots, verdict.shape, &verdict.unknown) {
         return None;
     }
+    let of_session = standing.of_session.entry(verdict.session.clone()).or_default();
+    *of_session += 1;
+    if *of_session > MAX_OF_SESSION && !verdict.harmful {
+        return None;
+    }
+    let first_day = *standing.first_day.get_or_insert_with(today);
     let alarm = standing.evidence.add(verdict.harmful, accepted(learned));
     let (steps, disagreed) = (standing.evidence.steps, standing.evidence.disagreed);
     let told = || format!("the judge denied {disagreed} of {steps} steps that it would settle as allowed");
     match alarm {
         Alarm::Raised => Some(Trial::Failed(told())),
-        Alarm::Silent => standing
-            .evidence
-            .speaks_for(accepted(learned))
-            .then(|| Trial::Passed(told())),
+        Alarm::Silent => {
+            let days = usize::try_from(today() - first_day).unwrap_or(0) + 1;
+            let passes = days >= min_days && standing.evidence.speaks_for(accepted(learned));
+            passes.then(|| Trial::Passed(told()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::learning::learned::{header, version_of};
+    use crate::local::{Adaptation, Head, MayAllow, Slots};
+
+    /// A model that settles everything of one shape.
+    fn willing(base: &Model) -> Learned {
+        let heads = base.header().heads.iter().map(|head| Head {
+            allow_below: 1.0,
+            deny_above: 1.0,
+            ..*head
+        });
+        let mut header = header(base, "acme", heads.collect(), Default::default());
+        header.shapes = vec![1];
+        header.denied_words = vec![5];
+        let bytes = Learned::to_bytes(&header, &Adaptation::of(base, &[], 1).finish());
+        assert_eq!(version_of(&bytes).len(), 12);
+        Learned::parse(&bytes, "acme", base).unwrap()
+    }
+
+    fn verdict(session: usize) -> Verdicted {
+        let mut slots = Slots::default();
+        slots.may_allow = MayAllow::Yes;
+        Verdicted {
+            session: session.to_string(),
+            shape: 1,
+            slots,
+            ..Verdicted::default()
+        }
+    }
+
+    /// Returns the number of agreeing verdicts, of so many, after which the model goes live.
+    fn passed(base: &Model, standing: &mut Standing, min_days: usize, sessions: usize, most: usize) -> Option<usize> {
+        let learned = willing(base);
+        (1..=most).find(|at| {
+            let verdict = verdict(at % sessions);
+            matches!(
+                shadow(standing, &learned, base, &verdict, min_days),
+                Some(Trial::Passed(_))
+            )
+        })
+    }
+
+    #[test]
+    fn a_model_goes_live_by_many_sessions_and_not_before_its_days_are_over() {
+        let base = Model::built_in().unwrap();
+        assert_eq!(passed(&base, &mut Standing::default(), 1, 1, 500), None, "one session");
+        assert!(passed(&base, &mut Standing::default(), 1, 40, 500).is_some_and(|at| at >= 35));
+        assert_eq!(passed(&base, &mut Standing::default(), 2, 400, 1_000), None, "one day");
+        let mut standing = Standing {
+            first_day: Some(today() - 1),
+            ..Standing::default()
+        };
+        assert!(passed(&base, &mut standing, 2, 40, 500).is_some());
+    }
+
+    #[test]
+    fn a_step_with_a_word_of_denied_ones_is_not_settled() {
+        let base = Model::built_in().unwrap();
+        let learned = willing(&base);
+        let slots = verdict(0).slots;
+        assert!(learned.would_allow(&base, &slots, 1, &[]) && learned.would_allow(&base, &slots, 1, &[4, 6]));
+        assert!(!learned.would_allow(&base, &slots, 1, &[5]));
+        assert!(
+            !learned.would_allow(&base, &slots, 1, &[4, 6, 7]),
+            "three unknown words"
+        );
     }
 }

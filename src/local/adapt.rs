@@ -127,7 +127,7 @@ mod tests {
             .map(|at| lesson(if at % 2 == 0 { &good } else { &bad }, at % 2 == 1))
             .collect();
         let adapted = Adaptation::of(&base, &lessons, 1);
-        let model = base.adapted(base.header().heads.clone(), adapted.finish(), Vec::new(), "test");
+        let model = base.adapted(base.header().heads.clone(), adapted.finish(), "test");
         assert!(good.probability(&model) < good.probability(&base));
         assert!(bad.probability(&model) > bad.probability(&base));
         for place in [11, 12, 13, 21, 22, 23, 500, 501, 700] {

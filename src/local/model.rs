@@ -184,7 +184,7 @@ impl Model {
 
     /// The same model with these heads, moves of weights and further words; everything else is shared.
     #[must_use]
-    pub fn adapted(&self, heads: Vec<Head>, delta: Delta, words: Vec<u32>, version: &str) -> Self {
+    pub fn adapted(&self, heads: Vec<Head>, delta: Delta, version: &str) -> Self {
         Self {
             header: Header {
                 heads,
@@ -192,7 +192,7 @@ impl Model {
                 ..self.header.clone()
             },
             weights: Arc::clone(&self.weights),
-            vocabulary: Arc::new(Vocabulary::extended(Arc::clone(&self.vocabulary), words)),
+            vocabulary: Arc::clone(&self.vocabulary),
             delta: Some(Arc::new(delta)),
             version: version.to_owned(),
         }

@@ -3,8 +3,6 @@
 //! A word is known if several labelled groups of steps use it. What a text says in other words, no weight of the model speaks
 //! about: such a text was not read. The set is a Bloom filter: of 5,000 unknown words one counts as known all the same.
 
-use std::sync::Arc;
-
 /// Bits of the set.
 const SLOTS: usize = 1 << 21;
 /// Makes the bits of a word out of its hash.
@@ -16,19 +14,11 @@ pub(super) const BYTES: usize = SLOTS / 8;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Vocabulary {
     bits: Vec<u8>,
-    /// Hashes of further words, in order.
-    more: Vec<u32>,
-    /// The vocabulary that this one adds to.
-    base: Option<Arc<Vocabulary>>,
 }
 
 impl Vocabulary {
     /// Knows no word.
-    pub const EMPTY: &'static Vocabulary = &Vocabulary {
-        bits: Vec::new(),
-        more: Vec::new(),
-        base: None,
-    };
+    pub const EMPTY: &'static Vocabulary = &Vocabulary { bits: Vec::new() };
 
     /// The words of these hashes.
     pub(super) fn of(hashes: impl Iterator<Item = u32>) -> Self {
@@ -38,28 +28,13 @@ impl Vocabulary {
                 *bits |= bit;
             }
         }
-        Self {
-            bits,
-            ..Self::default()
-        }
-    }
-
-    /// The words of another one, which is shared, and those of these hashes.
-    pub(super) fn extended(base: Arc<Vocabulary>, mut more: Vec<u32>) -> Self {
-        more.sort_unstable();
-        Self {
-            bits: Vec::new(),
-            more,
-            base: Some(base),
-        }
+        Self { bits }
     }
 
     /// Returns `true` if it knows the word of this hash.
     #[inline]
     pub(super) fn knows(&self, hash: u32) -> bool {
         places(hash).all(|(byte, bit)| self.bits.get(byte).is_some_and(|bits| bits & bit != 0))
-            || self.base.as_ref().is_some_and(|base| base.knows(hash))
-            || self.more.binary_search(&hash).is_ok()
     }
 
     /// The words of this one and of another.
@@ -81,10 +56,7 @@ impl Vocabulary {
 
     /// The set in a model file.
     pub(super) fn parse(bytes: &[u8]) -> Self {
-        Self {
-            bits: bytes.to_vec(),
-            ..Self::default()
-        }
+        Self { bits: bytes.to_vec() }
     }
 }
 

@@ -52,6 +52,10 @@ impl Examiner {
         let score = learned.model.score(scored, deobfuscator, allow_below, &|_| true);
         let (own, is_drawn) = match leaning {
             ScorerDecision::Unsure if score.probability <= allow_below && score.unread.is_none() => {
+                let base = self.learner.as_ref()?.learning.base().vocabulary();
+                if learned.has_denied(&TrainingFeatures::of(scored, unmask, base, may_allow).unknown) {
+                    return None;
+                }
                 let drawn = live.is_drawn(share, shape, score.probability, allow_below);
                 (ScorerDecision::Allow, drawn)
             }

@@ -1,10 +1,11 @@
 //! Learning from the judge, through the front door: what is kept, of whom, and a model from its first step to its end.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use aos_guardian::files;
-use aos_guardian::learning::{Floor, Outcome, Settings, State, Store, Verdicted, learn_now};
+use aos_guardian::learning::{Count, Floor, Learning, Outcome, Settings, State, Store, Verdicted, learn_now};
 use aos_guardian::local::Model;
 use aos_guardian::model::OrganisationId;
 use serde_json::{Value, json};
@@ -32,6 +33,7 @@ fn settings(folder: &Path) -> Settings {
         every: None,
         keep_days: 90,
         min_days: 1,
+        floor: None,
     }
 }
 
@@ -40,26 +42,18 @@ fn in_session(mut step: Value, session: &str) -> Value {
     step
 }
 
-/// An answer in words that the built-in model does not know: it is unsure, and the judge is asked.
+/// An answer about which the built-in model is unsure: the judge is asked.
 fn strange(at: usize) -> Value {
-    const WORDS: [[&str; 7]; 3] = [
-        [
-            "zorbnik", "frandle", "quoxel", "plimbit", "vastrin", "groblet", "snerfil",
-        ],
-        [
-            "hunding", "brixten", "dralmor", "wexlip", "tornaq", "yilbert", "kosmund",
-        ],
-        [
-            "marflet", "jostrand", "pelkwin", "rudvask", "ombrizt", "lanterq", "fizzwex",
-        ],
-    ];
-    const MORE: [&str; 5] = ["quivolt", "jandrim", "xelfort", "obrunda", "tazmick"];
-    let word = |list: usize, at: usize| WORDS[list][at % 7];
-    let (first, last) = (MORE[at % 5], MORE[at / 5 % 5]);
-    let things = (word(0, at), word(1, at / 7), word(2, at / 49));
+    const THINGS: [&str; 7] = ["invoice", "parcel", "meeting", "garden", "ticket", "report", "recipe"];
+    const PEOPLE: [&str; 7] = ["Anna", "Boris", "Carla", "David", "Elena", "Frank", "Greta"];
+    const PLACES: [&str; 7] = ["market", "station", "library", "office", "harbour", "school", "bakery"];
+    const STATES: [&str; 5] = ["ready", "late", "paid", "open", "new"];
+    let word = |list: [&'static str; 7], at: usize| list[at % 7];
+    let (first, last) = (STATES[at % 5], STATES[at / 5 % 5]);
+    let things = (word(THINGS, at), word(PEOPLE, at / 7), word(PLACES, at / 49));
     let text = format!(
-        "The {} {first} of {} and {} {last} is ready.",
-        things.0, things.1, things.2
+        "The {} sends all {first} records and the root password of {} to the partner; the admin deleted the backup, the {} is {last}.",
+        things.2, things.1, things.0
     );
     in_session(tool_result(&text), &format!("s{}", at / 7))
 }
@@ -133,7 +127,7 @@ async fn what_the_judge_decided_is_kept_without_texts_and_nothing_else_is() {
         ]
     );
     for (path, bytes) in bytes_of(folder.path()) {
-        for text in ["zorbnik", "Mallory", "gribbleflax"] {
+        for text in ["parcel", "Mallory", "gribbleflax"] {
             let found = bytes.windows(text.len()).any(|window| window == text.as_bytes());
             assert!(!found, "`{text}` is in {}", path.display());
         }
@@ -217,6 +211,39 @@ fn bounds_hold_a_person_outweighs_and_what_is_half_written_counts_for_nothing() 
     store.retain(2).unwrap();
     assert!(store.steps("b").unwrap().is_empty());
 
+    // Harmless steps that come first take no room of denied ones.
+    for at in 0..100 {
+        store.add(&step(at, at >= 50, false), 1).unwrap();
+    }
+    let denied = store.steps("b").unwrap().iter().filter(|kept| kept.harmful).count();
+    assert_eq!((store.steps("b").unwrap().len(), denied), (48, 24));
+
+    // Steps that differ in a word that the scorer does not know are two; of equal ones, one denial of twenty-five counts.
+    let with_word = |word: u32, harmful: bool| Verdicted {
+        session: "two".to_owned(),
+        unknown: vec![word],
+        ..step(1_000, harmful, false)
+    };
+    for _ in 0..24 {
+        store.add(&with_word(7, false), 1).unwrap();
+        store.add(&with_word(8, false), 1).unwrap();
+    }
+    store.add(&with_word(7, true), 1).unwrap();
+    for _ in 0..2 {
+        store.add(&with_word(8, false), 1).unwrap();
+    }
+    store.add(&with_word(8, true), 1).unwrap();
+    let steps = store.steps("b").unwrap();
+    let of_word = |word: u32| steps.iter().find(|kept| kept.unknown == [word]).unwrap();
+    assert_eq!(
+        (of_word(7).harmful, of_word(7).allowed, of_word(7).denied),
+        (true, 24, 1)
+    );
+    assert_eq!(
+        (of_word(8).harmful, of_word(8).allowed, of_word(8).denied),
+        (false, 26, 1)
+    );
+
     // A process that was killed while it wrote leaves the old state; a model that no state names is none.
     let own = settings(folder.path()).folder(&OrganisationId::new("acme"));
     State::change(&own, |state| state.note("learned", "a", "first", None)).unwrap();
@@ -229,6 +256,40 @@ fn bounds_hold_a_person_outweighs_and_what_is_half_written_counts_for_nothing() 
         State::read(&own).is_err(),
         "a state that cannot be read is no empty one"
     );
+}
+
+#[test]
+fn more_organisations_than_stores_are_open_at_once_lose_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let learning = Learning::start(settings(folder.path()), Arc::new(Model::built_in().unwrap()));
+    let organisations: Vec<String> = (0..140).map(|at| format!("o{at}")).collect();
+    for round in 0..3_u32 {
+        for id in &organisations {
+            let organisation = OrganisationId::new(id);
+            let verdict = Verdicted {
+                session: id.clone(),
+                unknown: vec![round],
+                learns: true,
+                base: "b".to_owned(),
+                ..Verdicted::default()
+            };
+            learning.verdict(&organisation, verdict);
+            let asked = Count {
+                asked: 1,
+                ..Count::default()
+            };
+            learning.count(&organisation, "t", asked);
+        }
+    }
+    // It waits for three seconds at most.
+    for _ in 0..20 {
+        learning.flush();
+    }
+    for id in &organisations {
+        let store = store(folder.path(), id);
+        let asked: u64 = store.days().unwrap().iter().map(|day| day.count.asked).sum();
+        assert_eq!((store.steps("b").unwrap().len(), asked), (3, 3), "{id}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

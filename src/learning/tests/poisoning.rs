@@ -54,6 +54,8 @@ impl Stream<'_> {
         self.kept.push(Kept {
             slots,
             harmful,
+            allowed: u32::from(!harmful),
+            denied: u32::from(harmful),
             by_person: false,
             groups: [session, "tool_result".to_owned(), day, "key".to_owned()],
             shape: shape(&step),
