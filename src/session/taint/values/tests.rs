@@ -1,6 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::text::views::Normalized;
 
 fn seen(text: &str) -> Vec<(ValueKind, &str)> {
     let mut found = Vec::new();
