@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
-use http::{HeaderValue, StatusCode};
+use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::access::{Scope, TokenFault};
 use crate::telemetry::names;
@@ -62,52 +62,38 @@ pub enum Refusal {
 impl Refusal {
     /// Returns the HTTP status.
     pub fn status(&self) -> StatusCode {
-        match self {
-            Refusal::NoCredential | Refusal::WrongCredential | Refusal::ExpiredCredential | Refusal::WrongToken(_) => {
-                StatusCode::UNAUTHORIZED
-            }
-            Refusal::OrganisationGone
-            | Refusal::Contradictory
-            | Refusal::MissingScope(..)
-            | Refusal::ClaimsAnother
-            | Refusal::ForeignHost
-            | Refusal::ForeignOrigin => StatusCode::FORBIDDEN,
-            Refusal::NotJson | Refusal::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            Refusal::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
-            Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
-            Refusal::Broken | Refusal::NotGzip => StatusCode::BAD_REQUEST,
-            Refusal::LimitReached(_) => StatusCode::TOO_MANY_REQUESTS,
-            Refusal::Overloaded | Refusal::Unrecorded | Refusal::Unverifiable => StatusCode::SERVICE_UNAVAILABLE,
-            Refusal::NoSuchPath => StatusCode::NOT_FOUND,
-            Refusal::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
-        }
+        self.status_and_name().0
     }
 
     /// Returns the name in metrics.
     pub fn name(&self) -> &'static str {
+        self.status_and_name().1
+    }
+
+    fn status_and_name(&self) -> (StatusCode, &'static str) {
         match self {
-            Refusal::NoCredential => "no_credential",
-            Refusal::WrongCredential => "wrong_credential",
-            Refusal::ExpiredCredential => "expired_credential",
-            Refusal::WrongToken(_) => "wrong_token",
-            Refusal::Unverifiable => "unverifiable_token",
-            Refusal::Contradictory => "contradictory_credentials",
-            Refusal::MissingScope(..) => "missing_scope",
-            Refusal::ClaimsAnother => "claims_another_organisation",
-            Refusal::OrganisationGone => "organisation_gone",
-            Refusal::ForeignHost => "foreign_host",
-            Refusal::ForeignOrigin => "foreign_origin",
-            Refusal::NotJson => "not_json",
-            Refusal::Encoded => "encoded",
-            Refusal::NotGzip => "not_gzip",
-            Refusal::TooLarge(_) => "too_large",
-            Refusal::TooSlow => "too_slow",
-            Refusal::Broken => "broken",
-            Refusal::LimitReached(_) => "limit_reached",
-            Refusal::Overloaded => "overloaded",
-            Refusal::Unrecorded => "unrecorded",
-            Refusal::NoSuchPath => "no_such_path",
-            Refusal::MethodNotAllowed(_) => "method_not_allowed",
+            Refusal::NoCredential => (StatusCode::UNAUTHORIZED, "no_credential"),
+            Refusal::WrongCredential => (StatusCode::UNAUTHORIZED, "wrong_credential"),
+            Refusal::ExpiredCredential => (StatusCode::UNAUTHORIZED, "expired_credential"),
+            Refusal::WrongToken(_) => (StatusCode::UNAUTHORIZED, "wrong_token"),
+            Refusal::Unverifiable => (StatusCode::SERVICE_UNAVAILABLE, "unverifiable_token"),
+            Refusal::Contradictory => (StatusCode::FORBIDDEN, "contradictory_credentials"),
+            Refusal::MissingScope(..) => (StatusCode::FORBIDDEN, "missing_scope"),
+            Refusal::ClaimsAnother => (StatusCode::FORBIDDEN, "claims_another_organisation"),
+            Refusal::OrganisationGone => (StatusCode::FORBIDDEN, "organisation_gone"),
+            Refusal::ForeignHost => (StatusCode::FORBIDDEN, "foreign_host"),
+            Refusal::ForeignOrigin => (StatusCode::FORBIDDEN, "foreign_origin"),
+            Refusal::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
+            Refusal::Encoded => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoded"),
+            Refusal::NotGzip => (StatusCode::BAD_REQUEST, "not_gzip"),
+            Refusal::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
+            Refusal::TooSlow => (StatusCode::REQUEST_TIMEOUT, "too_slow"),
+            Refusal::Broken => (StatusCode::BAD_REQUEST, "broken"),
+            Refusal::LimitReached(_) => (StatusCode::TOO_MANY_REQUESTS, "limit_reached"),
+            Refusal::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
+            Refusal::Unrecorded => (StatusCode::SERVICE_UNAVAILABLE, "unrecorded"),
+            Refusal::NoSuchPath => (StatusCode::NOT_FOUND, "no_such_path"),
+            Refusal::MethodNotAllowed(_) => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
         }
     }
 
@@ -171,43 +157,23 @@ impl Refusal {
         let mut response = (self.status(), wire::encode_error(id, &self.error())).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.extend(self.header());
+        response
+    }
+
+    fn header(&self) -> Option<(HeaderName, HeaderValue)> {
+        let said = |name, value| Some((name, HeaderValue::from_static(value)));
         match self {
             Refusal::NoCredential | Refusal::WrongCredential | Refusal::ExpiredCredential => {
-                headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+                said(WWW_AUTHENTICATE, "Bearer")
             }
-            Refusal::WrongToken(_) => {
-                headers.insert(
-                    WWW_AUTHENTICATE,
-                    HeaderValue::from_static("Bearer error=\"invalid_token\""),
-                );
-            }
-            Refusal::LimitReached(after) => {
-                headers.insert(RETRY_AFTER, HeaderValue::from(millis(*after).div_ceil(1_000)));
-            }
-            Refusal::Overloaded => {
-                headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-            }
-            Refusal::Unrecorded | Refusal::Unverifiable => {
-                headers.insert(RETRY_AFTER, HeaderValue::from_static("5"));
-            }
-            Refusal::MethodNotAllowed(methods) => {
-                headers.insert(ALLOW, HeaderValue::from_static(methods));
-            }
-            Refusal::OrganisationGone
-            | Refusal::Contradictory
-            | Refusal::MissingScope(..)
-            | Refusal::ClaimsAnother
-            | Refusal::ForeignHost
-            | Refusal::ForeignOrigin
-            | Refusal::NotJson
-            | Refusal::Encoded
-            | Refusal::NotGzip
-            | Refusal::TooLarge(_)
-            | Refusal::TooSlow
-            | Refusal::Broken
-            | Refusal::NoSuchPath => {}
+            Refusal::WrongToken(_) => said(WWW_AUTHENTICATE, "Bearer error=\"invalid_token\""),
+            Refusal::LimitReached(after) => Some((RETRY_AFTER, millis(*after).div_ceil(1_000).into())),
+            Refusal::Overloaded => said(RETRY_AFTER, "1"),
+            Refusal::Unrecorded | Refusal::Unverifiable => said(RETRY_AFTER, "5"),
+            Refusal::MethodNotAllowed(methods) => said(ALLOW, methods),
+            _ => None,
         }
-        response
     }
 }
 

@@ -94,17 +94,17 @@ impl Call {
     }
 
     fn refused(&self, fault: &Fault) -> Answer {
+        let (code, reason, status, name) = fault.codes();
         let details = json!([{
-            "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": fault.reason(), "domain": "a2a-protocol.org",
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": reason, "domain": "a2a-protocol.org",
         }]);
         let message = fault.to_string();
         match &self.rpc {
             Some(id) => {
                 let data = (self.version == Version::V1).then_some(details);
-                Answer::json(StatusCode::OK, rpc_error(id, fault.code(), &message, data).write())
+                Answer::json(StatusCode::OK, rpc_error(id, code, &message, data).write())
             }
             None => {
-                let (status, name) = fault.status();
                 let body = json!({"error": {
                     "code": status.as_u16(), "status": name, "message": message, "details": details,
                 }});

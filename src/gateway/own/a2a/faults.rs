@@ -26,47 +26,20 @@ pub(super) enum Fault {
 }
 
 impl Fault {
-    /// Returns the code of JSON-RPC.
-    pub(super) const fn code(&self) -> i64 {
+    /// Returns the code of JSON-RPC and, for HTTP+JSON, the reason and the status.
+    pub(super) const fn codes(&self) -> (i64, &'static str, StatusCode, &'static str) {
+        const WRONG: StatusCode = StatusCode::BAD_REQUEST;
+        const UNMET: &str = "FAILED_PRECONDITION";
         match self {
-            Fault::InvalidParams(_) => -32602,
-            Fault::Overloaded(_) => -32603,
-            Fault::NoSuchMethod => -32601,
-            Fault::NoSuchTask => -32001,
-            Fault::NotCancelable => -32002,
-            Fault::NoPush => -32003,
-            Fault::Unsupported(_) => -32004,
-            Fault::NoExtendedCard => -32007,
-            Fault::VersionNotSupported => -32009,
-        }
-    }
-
-    /// Returns the reason by which clients of HTTP+JSON know it.
-    pub(super) const fn reason(&self) -> &'static str {
-        match self {
-            Fault::InvalidParams(_) => "INVALID_PARAMS",
-            Fault::Overloaded(_) => "INTERNAL_ERROR",
-            Fault::NoSuchMethod => "METHOD_NOT_FOUND",
-            Fault::NoSuchTask => "TASK_NOT_FOUND",
-            Fault::NotCancelable => "TASK_NOT_CANCELABLE",
-            Fault::NoPush => "PUSH_NOTIFICATION_NOT_SUPPORTED",
-            Fault::Unsupported(_) => "UNSUPPORTED_OPERATION",
-            Fault::NoExtendedCard => "EXTENDED_AGENT_CARD_NOT_CONFIGURED",
-            Fault::VersionNotSupported => "VERSION_NOT_SUPPORTED",
-        }
-    }
-
-    /// Returns the status of HTTP+JSON.
-    pub(super) const fn status(&self) -> (StatusCode, &'static str) {
-        match self {
-            Fault::InvalidParams(_) => (StatusCode::BAD_REQUEST, "INVALID_ARGUMENT"),
-            Fault::Overloaded(_) => (StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE"),
-            Fault::NoSuchMethod | Fault::NoSuchTask => (StatusCode::NOT_FOUND, "NOT_FOUND"),
-            Fault::NotCancelable
-            | Fault::NoPush
-            | Fault::Unsupported(_)
-            | Fault::NoExtendedCard
-            | Fault::VersionNotSupported => (StatusCode::BAD_REQUEST, "FAILED_PRECONDITION"),
+            Fault::InvalidParams(_) => (-32602, "INVALID_PARAMS", WRONG, "INVALID_ARGUMENT"),
+            Fault::Overloaded(_) => (-32603, "INTERNAL_ERROR", StatusCode::SERVICE_UNAVAILABLE, "UNAVAILABLE"),
+            Fault::NoSuchMethod => (-32601, "METHOD_NOT_FOUND", StatusCode::NOT_FOUND, "NOT_FOUND"),
+            Fault::NoSuchTask => (-32001, "TASK_NOT_FOUND", StatusCode::NOT_FOUND, "NOT_FOUND"),
+            Fault::NotCancelable => (-32002, "TASK_NOT_CANCELABLE", WRONG, UNMET),
+            Fault::NoPush => (-32003, "PUSH_NOTIFICATION_NOT_SUPPORTED", WRONG, UNMET),
+            Fault::Unsupported(_) => (-32004, "UNSUPPORTED_OPERATION", WRONG, UNMET),
+            Fault::NoExtendedCard => (-32007, "EXTENDED_AGENT_CARD_NOT_CONFIGURED", WRONG, UNMET),
+            Fault::VersionNotSupported => (-32009, "VERSION_NOT_SUPPORTED", WRONG, UNMET),
         }
     }
 }
