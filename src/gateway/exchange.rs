@@ -42,13 +42,20 @@ pub(super) trait Protocol: Send + Sync + Sized + 'static {
         None
     }
 
+    /// Returns `true` if the call follows its task: a stopped task is refused.
+    fn follows(&self) -> bool {
+        false
+    }
+
     /// Returns the tasks that an answer shows.
     fn tasks_in<'a>(&self, _: &'a Json) -> Vec<&'a str> {
         Vec::new()
     }
 
     /// Returns the answer that needs no question to the agent: about a task that was stopped before.
-    fn known(&self, exchange: &Exchange) -> Option<Opened<Self::Events>>;
+    fn known(&self, _: &Exchange) -> Option<Opened<Self::Events>> {
+        None
+    }
 
     /// Has the call judged, and takes over its modification by the verdict.
     fn admit(&mut self, exchange: &Exchange) -> impl Future<Output = Result<(), Denial>> + Send;
@@ -178,6 +185,11 @@ async fn admit<P: Protocol>(exchange: &Exchange, call: &mut P, pulse: &Pulse) ->
     }
     let admitted = pulse.while_held(async {
         route.admit_transport(&received.transport).await?;
+        if call.follows()
+            && let Some(denial) = call.task().and_then(|task| route.judged.denied(task))
+        {
+            return Err(denial);
+        }
         call.admit(exchange).await
     });
     if let Err(denial) = admitted.await {

@@ -23,7 +23,7 @@
 //! | `slow_answer.rs` | hands answers back, at once or after heartbeats |
 //! | `follow.rs`, `hold.rs`, `relay.rs`, `sse.rs` | streams: events are held, judged, released |
 //! | `body.rs` | heartbeats while a message is held; the work ends with its reader |
-//! | `cancel_upstream.rs` | cancels answers that will not be read |
+//! | `cancel_upstream.rs` | stops a task, and cancels it at the agent |
 //! | `judged_units.rs`, `protocol_words.rs` | later views show what earlier ones showed; the words that protocols define |
 //! | `kept.rs` | the state that a protocol keeps from one exchange to the next |
 //! | `conversations.rs` | the judged pieces of conversations with a model, and their sessions |

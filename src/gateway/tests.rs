@@ -115,10 +115,6 @@ impl exchange::Protocol for Call {
         }
     }
 
-    fn known(&self, _: &Exchange) -> Option<Opened<Events>> {
-        None
-    }
-
     async fn admit(&mut self, exchange: &Exchange) -> Result<(), Denial> {
         let question = question(&exchange.route, Stage::Request, vec![self.0.params.clone()]);
         if let Some(step) = exchange.ask(&question, Says::Words).await? {

@@ -2,6 +2,7 @@
 
 use super::methods::{Op, Version};
 use crate::gateway::answer::{RpcRequest, carried_by, in_envelope};
+use crate::gateway::cancel_upstream::rpc_cancelling;
 use crate::gateway::denial::Stage;
 use crate::gateway::exchange::Says;
 use crate::gateway::json::{Json, object};
@@ -241,6 +242,28 @@ impl Call {
             }
             Binding::Rest => (self.params != Json::Null).then(|| self.params.write()),
         }
+    }
+
+    /// Returns the path and the body of the request that cancels a task; `None` if this is such a request.
+    pub(super) fn cancelling(&self, task: &str) -> Option<(String, String)> {
+        let name = match self.version {
+            _ if self.op == Op::Cancel => return None,
+            Version::V0 => "tasks/cancel",
+            Version::V1 => "CancelTask",
+        };
+        Some(match &self.binding {
+            Binding::Rpc { .. } => (self.rest.clone(), rpc_cancelling(name, task)),
+            Binding::Rest => {
+                let parts = ["/message:", "/tasks"]
+                    .iter()
+                    .find_map(|mark| self.rest.split_once(mark));
+                let before = parts.map_or("", |(before, _)| before);
+                (
+                    format!("{before}/tasks/{task}:cancel"),
+                    object([("id", task.into())]).write(),
+                )
+            }
+        })
     }
 }
 

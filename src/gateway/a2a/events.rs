@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::answers;
 use super::call::{Binding, Call, Ids};
-use super::cancel::cancel;
 use crate::gateway::answer::carried_by;
+use crate::gateway::cancel_upstream::stop;
 use crate::gateway::denial::Denial;
 use crate::gateway::hold::Dialect;
 use crate::gateway::json::{Json, object};
@@ -162,11 +162,10 @@ impl Dialect for Events {
     }
 
     fn end_denied(&mut self, denial: &Denial) -> Vec<Event> {
-        self.route.count("denied_response");
-        if let Some(task) = &self.ids.0 {
-            self.route.judged.deny(task, denial);
-            cancel(&self.route, &self.call, &self.received, task);
-        }
+        let task = self.ids.0.as_deref();
+        stop(&self.route, &self.received, task, denial, |task| {
+            self.call.cancelling(task)
+        });
         vec![answers::denied_event(&self.call, &self.ids, denial)]
     }
 

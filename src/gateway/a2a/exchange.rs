@@ -6,12 +6,12 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::call::{Binding, Call};
-use super::cancel::cancel;
 use super::events::{Events, scope, texts};
 use super::methods::Op;
 use super::views::{each_task, has_tasks, overlaid};
 use super::{answers, card, webhooks};
 use crate::gateway::answer::{Answer, carried_by};
+use crate::gateway::cancel_upstream::stop;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, UNASKED_STREAM};
 use crate::gateway::json::Json;
@@ -40,6 +40,10 @@ impl Protocol for Call {
         self.task.as_deref()
     }
 
+    fn follows(&self) -> bool {
+        self.op == Op::Subscribe
+    }
+
     fn tasks_in<'a>(&self, answer: &'a Json) -> Vec<&'a str> {
         let listed = self.result(answer).and_then(|result| result.get("tasks"));
         let listed = listed.map(Json::items).unwrap_or_default();
@@ -55,11 +59,6 @@ impl Protocol for Call {
     /// Judges a call, and puts webhooks behind the gateway.
     async fn admit(&mut self, exchange: &Exchange) -> Result<(), Denial> {
         let route = &exchange.route;
-        if self.op == Op::Subscribe
-            && let Some(denial) = self.task.as_deref().and_then(|task| route.judged.denied(task))
-        {
-            return Err(denial);
-        }
         let owner = webhooks::owner(route, &exchange.received);
         webhooks::check(route, self)?;
         webhooks::hide_trusted(route, self, owner)?;
@@ -153,7 +152,7 @@ async fn finish(call: &Call, exchange: &Exchange, answer: Json, head: Head) -> A
     exchange.expect_echo(scope.as_deref().filter(|_| ids.0.is_some()), &call.echo);
     let view = match overlaid(route, call, answer) {
         Ok(view) => view,
-        Err((_, view)) => {
+        Err(view) => {
             route.count("denied_response");
             return whole_answer(call, head, view);
         }
@@ -187,15 +186,11 @@ async fn finish(call: &Call, exchange: &Exchange, answer: Json, head: Head) -> A
             whole_answer(call, head, view)
         }
         Err(denial) => {
-            route.count("denied_response");
-            if let Some(task) = &ids.0 {
-                route.judged.deny(task, &denial);
-                cancel(route, call, received, task);
-                if call.op == Op::Get
-                    && let Err((_, view)) = overlaid(route, call, view)
-                {
-                    return whole_answer(call, head, view);
-                }
+            stop(route, received, ids.0.as_deref(), &denial, |task| call.cancelling(task));
+            if call.op == Op::Get
+                && let Err(view) = overlaid(route, call, view)
+            {
+                return whole_answer(call, head, view);
             }
             answers::denied(route, call, &denial)
         }

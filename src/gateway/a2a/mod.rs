@@ -2,7 +2,6 @@
 
 mod answers;
 mod call;
-mod cancel;
 mod card;
 mod events;
 mod exchange;

@@ -4,13 +4,12 @@ use super::answers;
 use super::call::{Binding, Call};
 use super::events::scope;
 use super::methods::Op;
-use crate::gateway::denial::Denial;
 use crate::gateway::json::{Json, object};
 use crate::gateway::route::Route;
 
-/// Returns the answer with every task that was stopped before in the form of a failed one. An error if the answer is such a task itself.
-pub(super) fn overlaid(route: &Route, call: &Call, mut answer: Json) -> Result<Json, (Denial, Json)> {
-    let mut whole = None;
+/// Returns the answer with every task that was stopped before in the form of a failed one. The answer is an error if it is
+/// such a task itself.
+pub(super) fn overlaid(route: &Route, call: &Call, mut answer: Json) -> Result<Json, Json> {
     let Some(result) = call.result_mut(&mut answer) else {
         return Ok(answer);
     };
@@ -31,12 +30,9 @@ pub(super) fn overlaid(route: &Route, call: &Call, mut answer: Json) -> Result<J
         && let Some(denial) = task.str_of("id").and_then(|id| route.judged.denied(id))
     {
         *task = answers::failed_task(call, task, &denial);
-        whole = Some(denial);
+        return Err(answer);
     }
-    match whole {
-        Some(denial) => Err((denial, answer)),
-        None => Ok(answer),
-    }
+    Ok(answer)
 }
 
 pub(super) fn has_tasks(call: &Call, answer: &Json) -> bool {

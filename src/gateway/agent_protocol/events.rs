@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::cancel::cancel;
 use super::shapes::{self, Form};
+use crate::gateway::cancel_upstream::stop;
 use crate::gateway::denial::Denial;
 use crate::gateway::hold::Dialect;
 use crate::gateway::json::Json;
@@ -114,11 +114,9 @@ impl Dialect for Events {
     }
 
     fn end_denied(&mut self, denial: &Denial) -> Vec<Event> {
-        self.route.count("denied_response");
-        if let Some(id) = &self.id {
-            self.route.judged.deny(id, denial);
-            cancel(&self.route, &self.received, id);
-        }
+        stop(&self.route, &self.received, self.id.as_deref(), denial, |id| {
+            shapes::cancelling(&self.received, id)
+        });
         self.last_words(&denial.text())
     }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use http::{HeaderMap, StatusCode};
 
 use super::Op;
-use super::cancel::cancel;
 use super::events::Events;
 use super::shapes::{self, denied, refusal};
 use crate::gateway::answer::Answer;
+use crate::gateway::cancel_upstream::stop;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, Says, UNASKED_STREAM};
 use crate::gateway::hold::judge_list;
@@ -220,11 +220,10 @@ impl Protocol for Call {
                     Answer::json(head.status, became.write())
                 }
                 Err(denial) => {
-                    route.count("denied_response");
-                    if let Some(id) = &id {
-                        route.judged.deny(id, &denial);
-                        cancel(route, &exchange.received, id);
-                    }
+                    let received = &exchange.received;
+                    stop(route, received, id.as_deref(), &denial, |id| {
+                        shapes::cancelling(received, id)
+                    });
                     self.with_in_band(route, denied(&denial), &denial)
                 }
             },

@@ -4,7 +4,6 @@
 //! The two dialects share their paths. The draft's events name their content (`content`, `args`), those of the reference implementation have a
 //! `payload`, and its `stream_request` sends plain text.
 
-mod cancel;
 mod events;
 mod exchange;
 mod shapes;

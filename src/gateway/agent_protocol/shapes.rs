@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::gateway::answer::Answer;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::{Json, object};
+use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 use crate::gateway::verdicts::Question;
@@ -89,6 +90,23 @@ pub(super) fn id_of(value: &Json) -> Option<String> {
             Some(Json::Number(id)) => Some(id.to_string()),
             _ => None,
         })
+}
+
+/// Returns the path and the body of the request that cancels a request or run. The reference implementation knows no such request.
+pub(super) fn cancelling(received: &Received, id: &str) -> Option<(String, String)> {
+    let marks = [
+        "/getevents",
+        "/events",
+        "/stream_request",
+        "/process",
+        "/chat",
+        "/resume",
+        "/request",
+    ];
+    let parts = marks.iter().find_map(|mark| received.rest.split_once(mark));
+    let before = parts.map_or("", |(before, _)| before);
+    let body = object([("type", "cancel_request".into()), ("request_id", id.into())]);
+    Some((format!("{before}/process"), body.write()))
 }
 
 /// Makes an answer that is none of the agent's. Its clients read `detail`.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::cancel::cancel;
 use super::shapes::{self, Op};
+use crate::gateway::cancel_upstream::stop;
 use crate::gateway::denial::Denial;
 use crate::gateway::hold::Dialect;
 use crate::gateway::json::{Json, object};
@@ -98,11 +98,9 @@ impl Dialect for Events {
     }
 
     fn end_denied(&mut self, denial: &Denial) -> Vec<Event> {
-        self.route.count("denied_response");
-        if let Some(task) = &self.task {
-            self.route.judged.deny(task, denial);
-            cancel(&self.route, &self.received, task);
-        }
+        stop(&self.route, &self.received, self.task.as_deref(), denial, |task| {
+            shapes::cancelling(&self.received, task)
+        });
         let task = self
             .task
             .as_deref()

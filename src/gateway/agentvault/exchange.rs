@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use http::{HeaderMap, StatusCode};
 
-use super::cancel::cancel;
 use super::events::Events;
 use super::shapes::{self, Op};
 use super::tools;
 use crate::gateway::answer::{Answer, RpcRequest, carried_by, in_envelope, rpc_error};
+use crate::gateway::cancel_upstream::stop;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, Says, UNASKED_STREAM};
 use crate::gateway::json::{Json, object};
@@ -95,6 +95,10 @@ impl Protocol for Call {
         self.task.as_deref()
     }
 
+    fn follows(&self) -> bool {
+        self.op == Op::Subscribe
+    }
+
     fn tasks_in<'a>(&self, answer: &'a Json) -> Vec<&'a str> {
         answer
             .at(&["result", "id"])
@@ -103,18 +107,9 @@ impl Protocol for Call {
             .collect()
     }
 
-    fn known(&self, _: &Exchange) -> Option<Opened<Events>> {
-        None
-    }
-
     /// Judges a request: as a message, and each tool call in it as a call.
     async fn admit(&mut self, exchange: &Exchange) -> Result<(), Denial> {
         let route = &exchange.route;
-        if self.op == Op::Subscribe
-            && let Some(denial) = self.task.as_deref().and_then(|task| route.judged.denied(task))
-        {
-            return Err(denial);
-        }
         let params = &mut self.request.params;
         if let Some(webhook) = params.get("webhookUrl").filter(|url| **url != Json::Null) {
             // The published servers ignore it. It would be a way round the gateway.
@@ -189,11 +184,10 @@ impl Protocol for Call {
                 self.written(head.status, became)
             }
             Err(denial) => {
-                route.count("denied_response");
-                if let Some(task) = &task {
-                    route.judged.deny(task, &denial);
-                    cancel(route, &exchange.received, task);
-                }
+                let received = &exchange.received;
+                stop(route, received, task.as_deref(), &denial, |task| {
+                    shapes::cancelling(received, task)
+                });
                 if self.op == Op::Get && answer.get("result").is_some() {
                     self.written(head.status, with_failed_task(answer, self.task.as_deref(), &denial))
                 } else {

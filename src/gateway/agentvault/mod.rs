@@ -1,6 +1,5 @@
 //! The AgentVault profile 0.2: the gateway between an agent and one that it calls.
 
-mod cancel;
 mod card;
 mod events;
 mod exchange;

@@ -4,9 +4,11 @@ use http::StatusCode;
 use serde_json::json;
 
 use crate::gateway::answer::{Answer, RpcRequest, carried_by, in_envelope, rpc_error};
+use crate::gateway::cancel_upstream::rpc_cancelling;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::{Json, object};
 use crate::gateway::protocol_words::{is_protocol_word, may_repeat};
+use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 use crate::gateway::verdicts::Question;
@@ -95,6 +97,11 @@ pub(super) fn carried_answer(op: Op, id: &Json, mut step: Json) -> Option<Json> 
 /// Returns the scope of a task's messages.
 pub(super) fn scope(task: Option<&str>) -> Option<String> {
     task.map(|task| format!("task/{task}"))
+}
+
+/// Returns the path and the body of the request that cancels a task.
+pub(super) fn cancelling(received: &Received, task: &str) -> Option<(String, String)> {
+    Some((received.rest.clone(), rpc_cancelling("tasks/cancel", task)))
 }
 
 /// Makes a refusal of a request that expects a whole answer.

@@ -212,10 +212,6 @@ impl Protocol for Call {
         Awaited::Head
     }
 
-    fn known(&self, _: &Exchange) -> Option<Opened<Events>> {
-        None
-    }
-
     async fn admit(&mut self, exchange: &Exchange) -> Result<(), Denial> {
         match self.op {
             Op::Answer => self.admit_words(exchange).await,

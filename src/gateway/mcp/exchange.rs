@@ -170,10 +170,6 @@ impl Protocol for Call {
         )
     }
 
-    fn known(&self, _: &Exchange) -> Option<Opened<Events>> {
-        None
-    }
-
     async fn admit(&mut self, exchange: &Exchange) -> Result<(), Denial> {
         let Some(message) = self.message.take() else {
             return Ok(());

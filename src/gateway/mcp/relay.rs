@@ -14,7 +14,7 @@ use super::message::{Message, Sort};
 use super::refusals::Asked;
 use super::session::Session;
 use crate::gateway::body::Chunks;
-use crate::gateway::cancel_upstream::tell_at;
+use crate::gateway::cancel_upstream::send_beside;
 use crate::gateway::receive::Received;
 use crate::gateway::relay::Relayed;
 use crate::gateway::route::Route;
@@ -110,7 +110,7 @@ impl Events {
         if let Some(back) = back {
             let body = json_body(&HeaderMap::new(), back.write());
             let (to, rest) = (stream.endpoint.clone(), self.received.rest.clone());
-            tell_at(stream.route, &self.received, to, rest, Some(body));
+            send_beside(stream.route, &self.received, to, rest, body);
         }
         if let Some(on) = on {
             let data = on.write();
