@@ -27,6 +27,7 @@
 //! | [`model`] | the words: step, content, origin, finding, treatment, edit, verdict; no serde, no async, no I/O |
 //! | [`access`] | the caller: keys, access tokens, client certificates, and what each may do |
 //! | [`files`] | files of the user alone, and files that are replaced as a whole |
+//! | [`incoming`] | HTTP from others: bodies within bounds, pages of other sites kept out |
 //! | [`outgoing`] | HTTP to others: one client, bodies within bounds |
 //! | [`telemetry`] | logs, metrics and traces: set-up, export over OTLP, the name of every metric and span |
 //! | [`wire`] | decode and encode; the only home of wire field names; pure |
@@ -90,6 +91,7 @@ pub mod events;
 pub mod files;
 pub mod gateway;
 pub mod hook;
+pub mod incoming;
 pub mod judge;
 pub mod learning;
 pub mod limit;

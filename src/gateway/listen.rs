@@ -250,7 +250,7 @@ async fn handle(desk: Desk, rest: String, request: Request<Body>, protocols: &'s
         Ok(received) => received,
         Err(NotTaken(status, message)) => {
             route.count("refused");
-            return refuse(status, message);
+            return refuse(status, &message);
         }
     };
     if is_token_request(&route, &received) {

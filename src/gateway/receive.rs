@@ -1,18 +1,15 @@
 //! Receive: the caller and its request; within bounds of size and time, before anything is understood.
 
-use std::io::Read;
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
-use bytes::{Bytes, BytesMut};
-use flate2::read::MultiGzDecoder;
-use futures_util::StreamExt;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, HOST, ORIGIN};
+use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderMap, Method, Request, StatusCode};
 use sha2::{Digest, Sha256};
 use tokio::sync::OwnedSemaphorePermit;
-use url::Url;
 
 use super::push::PUSH_PATH;
 use super::query::Query;
@@ -20,8 +17,9 @@ use super::route::Route;
 use super::tokens::TOKEN_PATH;
 use super::transport::{Transport, is_plain_path};
 use crate::access::{Scope, presented};
+use crate::incoming::{self, BodyFault, announced, is_meant};
 use crate::telemetry::names;
-use crate::work::{NoRoom, Taken, unfolded_as_tree};
+use crate::work::{Taken, unfolded_as_tree};
 
 /// A request as it arrived.
 pub(super) struct Received {
@@ -42,8 +40,21 @@ pub(super) struct Received {
 }
 
 /// A request that is not taken: the status and a sentence.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct NotTaken(pub(super) StatusCode, pub(super) &'static str);
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct NotTaken(pub(super) StatusCode, pub(super) Cow<'static, str>);
+
+impl From<BodyFault> for NotTaken {
+    fn from(fault: BodyFault) -> Self {
+        let status = match fault {
+            BodyFault::TooLarge(_) => StatusCode::PAYLOAD_TOO_LARGE,
+            BodyFault::Broken | BodyFault::NotGzip => StatusCode::BAD_REQUEST,
+            BodyFault::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            BodyFault::Encoded => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            BodyFault::NoRoom => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        NotTaken(status, fault.to_string().into())
+    }
+}
 
 /// A place among the exchanges under way, counted as long as it is held.
 struct Place {
@@ -53,9 +64,12 @@ struct Place {
 
 impl Place {
     fn take(route: &Route) -> Result<Self, NotTaken> {
-        let permit = Arc::clone(&route.in_flight)
-            .try_acquire_owned()
-            .map_err(|_| NotTaken(StatusCode::SERVICE_UNAVAILABLE, "too many requests are under way"))?;
+        let permit = Arc::clone(&route.in_flight).try_acquire_owned().map_err(|_| {
+            NotTaken(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "too many requests are under way".into(),
+            )
+        })?;
         let gauge = metrics::gauge!(names::GATEWAY_UNDER_WAY, "gateway" => route.settings.name.clone());
         gauge.increment(1);
         Ok(Self { _permit: permit, gauge })
@@ -76,40 +90,42 @@ pub(super) const METHODS: &str = "GET, HEAD, POST, DELETE";
 /// Reads a request of this route.
 pub(super) async fn receive(route: &Route, rest: String, request: Request<Body>) -> Result<Received, NotTaken> {
     let (head, body) = request.into_parts();
-    let method = match head.method {
+    let method = match head.method.clone() {
         // The server leaves the body of its answer out.
         Method::HEAD => Method::GET,
         method @ (Method::GET | Method::POST | Method::DELETE) => method,
         _ => {
             let message = "expected GET, HEAD, POST or DELETE";
-            return Err(NotTaken(StatusCode::METHOD_NOT_ALLOWED, message));
+            return Err(NotTaken(StatusCode::METHOD_NOT_ALLOWED, message.into()));
         }
     };
-    check_origin(route, &head.headers)?;
+    check_origin(route, &head)?;
     let query = Query::read(head.uri.query());
     let query = query.ok_or(NotTaken(
         StatusCode::BAD_REQUEST,
-        "expected each name once in the query",
+        "expected each name once in the query".into(),
     ))?;
     if !is_plain_path(&rest) {
         // Words in the path would go on without having been judged.
-        return Err(NotTaken(StatusCode::NOT_FOUND, "there is nothing here"));
+        return Err(NotTaken(StatusCode::NOT_FOUND, "there is nothing here".into()));
     }
     let caller = match known_caller(route, &head.headers).await {
         None if !is_open(route, &method, &rest) => {
             return Err(NotTaken(
                 StatusCode::UNAUTHORIZED,
-                "an API key of this gateway is needed, or a token where it takes them",
+                "an API key of this gateway is needed, or a token where it takes them".into(),
             ));
         }
         caller => caller,
     };
-    let packed = is_packed(&head.headers)?;
+    let (most, organisation) = (route.settings.max_message_bytes, &route.settings.organisation);
+    let encoding = announced(&head.headers, most)?;
     let place = Place::take(route)?;
-    let body = read(route, body, &head.headers, packed).await?;
-    let memory = route.memory.worked_on(&route.settings.organisation);
-    let grown = memory.grow(unfolded_as_tree(&body));
-    grown.await.map_err(|NoRoom| OVERLOADED)?;
+    let arrived = route.memory.arriving(organisation);
+    let body = incoming::read(&mut body.into_data_stream(), encoding, most, BODY_TIMEOUT, &arrived).await?;
+    drop(arrived);
+    let memory = route.memory.worked_on(organisation);
+    memory.grow(unfolded_as_tree(&body)).await.map_err(BodyFault::from)?;
     Ok(Received {
         method,
         transport: Transport::of(
@@ -128,103 +144,15 @@ pub(super) async fn receive(route: &Route, rest: String, request: Request<Body>)
     })
 }
 
-const TOO_LARGE: NotTaken = NotTaken(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
-
-const OVERLOADED: NotTaken = NotTaken(StatusCode::SERVICE_UNAVAILABLE, "too much is under way");
-
-/// Reads the whole body, and unpacks it. While it arrives, it counts with the bytes that have arrived.
-async fn read(route: &Route, body: Body, headers: &HeaderMap, packed: bool) -> Result<Bytes, NotTaken> {
-    let most = route.settings.max_message_bytes;
-    let declared = headers
-        .get(CONTENT_LENGTH)
-        .and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    if declared.is_some_and(|length| length > most) {
-        return Err(TOO_LARGE);
-    }
-    let arrived = route.memory.arriving(&route.settings.organisation);
-    let reading = async {
-        let mut whole = BytesMut::new();
-        let mut chunks = body.into_data_stream();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|_| NotTaken(StatusCode::BAD_REQUEST, "the body broke off"))?;
-            if whole.len() + chunk.len() > most {
-                return Err(TOO_LARGE);
-            }
-            let grown = arrived.grow(whole.len() + chunk.len());
-            grown.await.map_err(|NoRoom| OVERLOADED)?;
-            whole.extend_from_slice(&chunk);
-        }
-        Ok(whole.freeze())
-    };
-    let body = tokio::time::timeout(BODY_TIMEOUT, reading)
-        .await
-        .map_err(|_| NotTaken(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time"))??;
-    if !packed {
-        return Ok(body);
-    }
-    // Until it is unpacked it counts as large as it may become.
-    let grown = arrived.grow(body.len().saturating_add(most));
-    grown.await.map_err(|NoRoom| OVERLOADED)?;
-    unpack(&body, most)
-}
-
-/// Returns `true` if the body is compressed with gzip.
-fn is_packed(headers: &HeaderMap) -> Result<bool, NotTaken> {
-    let mut encodings = headers.get_all(CONTENT_ENCODING).iter();
-    let (encoding, more) = (encodings.next(), encodings.next());
-    let name = encoding.map_or(b"".as_slice(), |encoding| encoding.as_bytes());
-    match name.trim_ascii().to_ascii_lowercase().as_slice() {
-        b"" | b"identity" if more.is_none() => Ok(false),
-        b"gzip" | b"x-gzip" if more.is_none() => Ok(true),
-        _ => Err(NotTaken(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "expected a body without `Content-Encoding`, or with gzip",
-        )),
-    }
-}
-
-/// Returns the body without its compression, of at most so many bytes: a small body may unfold to a thousand times its size.
-fn unpack(packed: &[u8], most: usize) -> Result<Bytes, NotTaken> {
-    let mut body = Vec::new();
-    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-    MultiGzDecoder::new(packed)
-        .take(limit)
-        .read_to_end(&mut body)
-        .map_err(|_| NotTaken(StatusCode::BAD_REQUEST, "the body is not gzip, although it says so"))?;
-    if body.len() > most {
-        return Err(TOO_LARGE);
-    }
-    Ok(body.into())
-}
-
 /// Refuses pages of other sites, which must not reach a gateway without keys through a user's browser.
-fn check_origin(route: &Route, headers: &HeaderMap) -> Result<(), NotTaken> {
+fn check_origin(route: &Route, head: &Parts) -> Result<(), NotTaken> {
     if route.settings.asks_for_credentials() || route.settings.allow_unauthenticated {
         return Ok(());
     }
-    let text = |name| {
-        headers
-            .get(name)
-            .map(|value: &http::HeaderValue| value.to_str().unwrap_or("?").to_owned())
-    };
-    let host_of_base = route.base.host_str().unwrap_or_default();
-    let is_here = |url: &str| {
-        let host = Url::parse(url)
-            .ok()
-            .and_then(|url| url.host_str().map(str::to_owned))
-            .unwrap_or_default();
-        host == host_of_base || matches!(host.as_str(), "localhost" | "127.0.0.1" | "[::1]")
-    };
-    let origin = text(ORIGIN).is_none_or(|origin| is_here(&origin));
-    let host = text(HOST).is_none_or(|host| is_here(&format!("http://{host}/")));
-    if origin && host {
-        Ok(())
-    } else {
-        Err(NotTaken(
-            StatusCode::FORBIDDEN,
-            "requests from other sites are not taken here",
-        ))
-    }
+    is_meant(&head.uri, &head.headers, route.base.host_str()).map_err(|_| {
+        let message = "requests from other sites are not taken here";
+        NotTaken(StatusCode::FORBIDDEN, message.into())
+    })
 }
 
 /// Returns `true` for what may be asked without a key: cards, which say that one is needed; tokens, which are asked for with a key in the form; and

@@ -11,8 +11,9 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use sha2::{Digest, Sha256};
 
-use super::{Refusal, Shared, same_machine};
+use super::{Refusal, Shared};
 use crate::access::presented;
+use crate::incoming::is_meant;
 use crate::telemetry;
 
 /// The address of `/metrics`, and its access.
@@ -62,8 +63,8 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         let settings = &shared.settings.metrics;
         let by_address =
             settings.access == MetricsAccess::Open && settings.listen.is_some_and(|address| address.ip().is_loopback());
-        if by_address && let Err(refusal) = same_machine::is_meant(&uri, &headers) {
-            return refusal.into_response();
+        if by_address && let Err(foreign) = is_meant(&uri, &headers, None) {
+            return Refusal::from(foreign).into_response();
         }
         respond(&settings.access, &headers)
     };

@@ -16,7 +16,6 @@ mod authentication;
 mod batch;
 mod claims;
 mod connections;
-mod encoding;
 mod follow;
 mod health;
 mod hook;
@@ -25,7 +24,6 @@ mod listen;
 mod metrics;
 mod receive;
 mod refusal;
-mod same_machine;
 mod steps;
 mod tls;
 mod traced;
@@ -38,6 +36,9 @@ use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use tokio::sync::watch;
 
@@ -52,6 +53,7 @@ pub use tls::{TlsSettings, check_tls};
 use tls::Tls;
 
 use crate::access::{Keyring, LiveKeyring};
+use crate::incoming::is_meant;
 use crate::model::named_enum;
 use crate::pipeline::Guardian;
 use crate::work::{Memory, Places, Reserve};
@@ -520,10 +522,19 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .fallback(async || Refusal::NoSuchPath)
         .layer(axum::middleware::from_fn_with_state(
             Arc::clone(&shared),
-            same_machine::check,
+            refuse_other_sites,
         ))
         .layer(tower_http::catch_panic::CatchPanicLayer::custom(steps::panicked))
         .with_state(shared)
+}
+
+/// Refuses requests from web pages, if nothing but the address keeps strangers away.
+async fn refuse_other_sites(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
+    let by_address = shared.settings.authentication == Authentication::LoopbackOnly;
+    if by_address && let Err(foreign) = is_meant(request.uri(), request.headers(), None) {
+        return Refusal::from(foreign).into_response();
+    }
+    next.run(request).await
 }
 
 /// Makes the answer to any other HTTP method.

@@ -1,17 +1,17 @@
 //! Receive: from an HTTP request to a caller and a body, within bounds of size and time.
 
 use axum::body::{Body, BodyDataStream};
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::StreamExt;
-use http::header::CONTENT_LENGTH;
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use http::{HeaderMap, Request};
 
 use super::authentication::authenticate;
 use super::connections::Held;
-use super::encoding::{self, Encoding};
 use super::{Refusal, Shared};
 use crate::access::Scope;
+use crate::incoming::{self, BodyFault, Encoding};
 use crate::model::Caller;
 use crate::pipeline::Guardian;
 use crate::wire::Leniency;
@@ -77,7 +77,7 @@ pub(super) async fn receive_for(
             }
         }
         // Nothing more will come, or not in time.
-        Err(Refusal::TooSlow | Refusal::Broken) => {}
+        Err(Refusal::Body(BodyFault::TooSlow | BodyFault::Broken)) => {}
         Err(_) => drain(shared, &mut body).await,
     }
     received
@@ -97,16 +97,9 @@ async fn within_bounds(
     } = check(shared, head, may_be_signed).await?;
     // The received bytes count as arriving until the body counts with its unpacked size.
     let arrived = shared.memory.arriving(&caller.organisation);
-    let read = read(shared, body, &arrived);
-    let read = tokio::time::timeout(shared.settings.body_timeout, read).await;
-    let mut body = read.map_err(|_| Refusal::TooSlow)??;
-    let compressed = match encoding {
-        Encoding::Plain => None,
-        Encoding::Gzip => {
-            body = unpack(shared, body, &arrived).await?;
-            Some(Leniency::Compressed)
-        }
-    };
+    let (most, timeout) = (shared.settings.max_body_bytes, shared.settings.body_timeout);
+    let body = incoming::read(body, encoding, most, timeout, &arrived).await?;
+    let compressed = (encoding == Encoding::Gzip).then_some(Leniency::Compressed);
     // Only now it is work: bodies that are on their way hold no other request up.
     let place = shared
         .in_flight
@@ -127,34 +120,6 @@ async fn within_bounds(
     })
 }
 
-/// Reads the whole body. Bytes that have arrived count; a declared length does not.
-async fn read(shared: &Shared, body: &mut BodyDataStream, arrived: &Taken) -> Result<Bytes, Refusal> {
-    let most = shared.settings.max_body_bytes;
-    let mut whole = BytesMut::new();
-    while let Some(chunk) = body.next().await {
-        let chunk = chunk.map_err(|_| Refusal::Broken)?;
-        let length = whole.len() + chunk.len();
-        if length > most {
-            return Err(Refusal::TooLarge(most));
-        }
-        let grown = arrived.grow(length);
-        grown.await.map_err(|_| Refusal::Overloaded)?;
-        whole.extend_from_slice(&chunk);
-    }
-    Ok(whole.freeze())
-}
-
-/// Returns the body without its compression. Until it is unpacked it counts as large as it may become.
-async fn unpack(shared: &Shared, packed: Bytes, arrived: &Taken) -> Result<Bytes, Refusal> {
-    let most = shared.settings.max_body_bytes;
-    let grown = arrived.grow(packed.len().saturating_add(most));
-    grown.await.map_err(|_| Refusal::Overloaded)?;
-    match tokio::task::spawn_blocking(move || encoding::unpack(&packed, most)).await {
-        Ok(unpacked) => unpacked,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
-    }
-}
-
 async fn check(shared: &Shared, head: &Parts, may_be_signed: bool) -> Result<Checked, Refusal> {
     let headers = &head.headers;
     let asked = authenticate(shared, headers, &head.extensions, Scope::Judge).await;
@@ -163,22 +128,24 @@ async fn check(shared: &Shared, head: &Parts, may_be_signed: bool) -> Result<Che
         Err(Refusal::NoCredential) if may_be_signed => (Guardian::local_caller(), Presented::Nothing),
         Err(refusal) => return Err(refusal),
     };
-    let content_type = encoding::declared_as_json(headers)?;
-    let encoding = Encoding::of(headers)?;
-    let most = shared.settings.max_body_bytes;
-    if declared_length(headers).is_some_and(|length| length > most as u64) {
-        return Err(Refusal::TooLarge(most));
-    }
     Ok(Checked {
         caller,
         presented,
-        content_type,
-        encoding,
+        content_type: declared_as_json(headers)?,
+        encoding: incoming::announced(headers, shared.settings.max_body_bytes)?,
     })
 }
 
-fn declared_length(headers: &HeaderMap) -> Option<u64> {
-    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+/// Checks that the body is declared as JSON: `application/json`, a name of JSON-RPC, or `application/*+json`, with any parameters.
+fn declared_as_json(headers: &HeaderMap) -> Result<Option<Leniency>, Refusal> {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let essence = value.and_then(|value| value.split(';').next()).unwrap_or_default();
+    match essence.trim().to_ascii_lowercase().as_str() {
+        "application/json" => Ok(None),
+        "application/json-rpc" | "application/jsonrpc" | "application/jsonrequest" => Ok(Some(Leniency::ContentType)),
+        other if other.starts_with("application/") && other.ends_with("+json") => Ok(Some(Leniency::ContentType)),
+        _ => Err(Refusal::NotJson),
+    }
 }
 
 /// The bytes of a refused body that are read and thrown away, so that the client gets to read the reason.
@@ -197,4 +164,37 @@ async fn drain(shared: &Shared, body: &mut BodyDataStream) {
     };
     // Out of time or not: the answer is the same.
     let _ = tokio::time::timeout(shared.settings.body_timeout, reading).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn headers_say_that_a_body_is_json() {
+        let typed = |value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(value));
+            declared_as_json(&headers)
+        };
+        assert_eq!(typed("application/json; charset=utf-8"), Ok(None));
+        for other in [
+            "application/json-rpc",
+            "Application/JSON-RPC ; v=2",
+            "application/vnd.acme+json",
+        ] {
+            assert_eq!(typed(other), Ok(Some(Leniency::ContentType)), "{other}");
+        }
+        for refused in [
+            "text/plain",
+            "text/json",
+            "application/jsonp",
+            "application/x-www-form-urlencoded",
+            "",
+        ] {
+            assert_eq!(typed(refused), Err(Refusal::NotJson), "{refused}");
+        }
+    }
 }

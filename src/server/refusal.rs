@@ -7,6 +7,7 @@ use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::access::{Scope, TokenFault};
+use crate::incoming::{BodyFault, Foreign};
 use crate::telemetry::names;
 use crate::wire::{self, RpcError};
 
@@ -37,16 +38,8 @@ pub enum Refusal {
     ForeignOrigin,
     /// 415: the body is not declared as JSON.
     NotJson,
-    /// 415: the body is compressed in another way than with gzip.
-    Encoded,
-    /// 400: the body is declared as gzip, and is none.
-    NotGzip,
-    /// 413: the body is larger than this many bytes.
-    TooLarge(usize),
-    /// 408: the body did not arrive in time.
-    TooSlow,
-    /// 400: the connection broke off inside the body.
-    Broken,
+    /// 413, 415, 408 or 400: the body is not taken.
+    Body(BodyFault),
     /// 429: the caller's limit is reached.
     LimitReached(Duration),
     /// 503: too much is being worked on.
@@ -84,13 +77,13 @@ impl Refusal {
             Refusal::ForeignHost => (StatusCode::FORBIDDEN, "foreign_host"),
             Refusal::ForeignOrigin => (StatusCode::FORBIDDEN, "foreign_origin"),
             Refusal::NotJson => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json"),
-            Refusal::Encoded => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoded"),
-            Refusal::NotGzip => (StatusCode::BAD_REQUEST, "not_gzip"),
-            Refusal::TooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
-            Refusal::TooSlow => (StatusCode::REQUEST_TIMEOUT, "too_slow"),
-            Refusal::Broken => (StatusCode::BAD_REQUEST, "broken"),
+            Refusal::Body(BodyFault::Encoded) => (StatusCode::UNSUPPORTED_MEDIA_TYPE, "encoded"),
+            Refusal::Body(BodyFault::NotGzip) => (StatusCode::BAD_REQUEST, "not_gzip"),
+            Refusal::Body(BodyFault::TooLarge(_)) => (StatusCode::PAYLOAD_TOO_LARGE, "too_large"),
+            Refusal::Body(BodyFault::TooSlow) => (StatusCode::REQUEST_TIMEOUT, "too_slow"),
+            Refusal::Body(BodyFault::Broken) => (StatusCode::BAD_REQUEST, "broken"),
             Refusal::LimitReached(_) => (StatusCode::TOO_MANY_REQUESTS, "limit_reached"),
-            Refusal::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
+            Refusal::Body(BodyFault::NoRoom) | Refusal::Overloaded => (StatusCode::SERVICE_UNAVAILABLE, "overloaded"),
             Refusal::Unrecorded => (StatusCode::SERVICE_UNAVAILABLE, "unrecorded"),
             Refusal::NoSuchPath => (StatusCode::NOT_FOUND, "no_such_path"),
             Refusal::MethodNotAllowed(_) => (StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed"),
@@ -134,13 +127,10 @@ impl Refusal {
                  for pages, give `[[organisations]]` keys",
             ),
             Refusal::NotJson => RpcError::invalid_request("expected the header `Content-Type: application/json`"),
-            Refusal::Encoded => RpcError::invalid_request("expected a body without `Content-Encoding`, or with `gzip`"),
-            Refusal::NotGzip => RpcError::unreadable("the body is declared as gzip, and cannot be unpacked"),
-            Refusal::TooLarge(most) => RpcError::invalid_request(format!("the body is larger than {most} bytes")),
-            Refusal::TooSlow => RpcError::invalid_request("the body did not arrive in time"),
-            Refusal::Broken => RpcError::invalid_request("the body broke off"),
+            Refusal::Body(fault @ BodyFault::NotGzip) => RpcError::unreadable(fault.to_string()),
+            Refusal::Body(BodyFault::NoRoom) | Refusal::Overloaded => RpcError::overloaded(1_000),
+            Refusal::Body(fault) => RpcError::invalid_request(fault.to_string()),
             Refusal::LimitReached(after) => RpcError::rate_limited(millis(*after)),
-            Refusal::Overloaded => RpcError::overloaded(1_000),
             Refusal::Unrecorded => RpcError::unrecorded(5_000),
             Refusal::NoSuchPath => RpcError::invalid_request(
                 "there is nothing here: steps go to `POST /` or `POST /aos`, envelopes of ACS to `POST /acs`, message logs to `POST /v1/judge`",
@@ -169,7 +159,7 @@ impl Refusal {
             }
             Refusal::WrongToken(_) => said(WWW_AUTHENTICATE, "Bearer error=\"invalid_token\""),
             Refusal::LimitReached(after) => Some((RETRY_AFTER, millis(*after).div_ceil(1_000).into())),
-            Refusal::Overloaded => said(RETRY_AFTER, "1"),
+            Refusal::Body(BodyFault::NoRoom) | Refusal::Overloaded => said(RETRY_AFTER, "1"),
             Refusal::Unrecorded | Refusal::Unverifiable => said(RETRY_AFTER, "5"),
             Refusal::MethodNotAllowed(methods) => said(ALLOW, methods),
             _ => None,
@@ -180,6 +170,21 @@ impl Refusal {
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         self.answer(None)
+    }
+}
+
+impl From<BodyFault> for Refusal {
+    fn from(fault: BodyFault) -> Self {
+        Refusal::Body(fault)
+    }
+}
+
+impl From<Foreign> for Refusal {
+    fn from(foreign: Foreign) -> Self {
+        match foreign {
+            Foreign::Host => Refusal::ForeignHost,
+            Foreign::Origin => Refusal::ForeignOrigin,
+        }
     }
 }
 

@@ -13,6 +13,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("access", &["model", "outgoing", "telemetry"]),
     ("shared", &["telemetry"]),
     ("work", &["model"]),
+    ("incoming", &["work"]),
     ("wire", &["model"]),
     ("policy", &["model"]),
     ("text", &["model"]),
@@ -77,6 +78,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &[
             "access",
             "files",
+            "incoming",
             "model",
             "outgoing",
             "wire",
@@ -92,6 +94,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
         &[
             "access",
             "files",
+            "incoming",
             "model",
             "wire",
             "pipeline",

@@ -5,35 +5,37 @@
 //! `Origin`, and the name or address of this machine as `Host`.
 
 use std::net::IpAddr;
-use std::sync::Arc;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
 use http::header::{HOST, ORIGIN};
 use http::uri::Authority;
 use http::{HeaderMap, Uri};
 
-use super::{Authentication, Refusal, Shared};
-
-/// Refuses requests from web pages, if nothing but the address keeps strangers away.
-pub(super) async fn check(State(shared): State<Arc<Shared>>, request: Request, next: Next) -> Response {
-    let by_address = shared.settings.authentication == Authentication::LoopbackOnly;
-    if by_address && let Err(refusal) = is_meant(request.uri(), request.headers()) {
-        return refusal.into_response();
-    }
-    next.run(request).await
+/// A request that a web page of another site may have made a browser send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// It names another machine.
+    Host,
+    /// It comes from a page of another site.
+    Origin,
 }
 
-/// Checks that a request means this machine, and comes from no page of another site.
-pub(super) fn is_meant(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
-    let named = uri.authority().is_none_or(is_local);
+/// Checks that a request means this machine, which may have another name as well, and comes from no page of another site.
+///
+/// # Errors
+///
+/// What it names instead.
+pub fn is_meant(uri: &Uri, headers: &HeaderMap, also: Option<&str>) -> Result<(), Foreign> {
+    let is_here = |authority: &Authority| {
+        let is_named = also.is_some_and(|name| has_no_user(authority) && name.eq_ignore_ascii_case(authority.host()));
+        is_named || is_local(authority)
+    };
+    let named = uri.authority().is_none_or(is_here);
     let hosts = headers.get_all(HOST).iter().all(|host| {
         let authority = host.to_str().ok().and_then(|text| text.parse().ok());
-        authority.is_some_and(|authority| is_local(&authority))
+        authority.is_some_and(|authority| is_here(&authority))
     });
     if !named || !hosts {
-        return Err(Refusal::ForeignHost);
+        return Err(Foreign::Host);
     }
     let origins = headers.get_all(ORIGIN).iter().all(|origin| {
         let authority = origin
@@ -41,9 +43,13 @@ pub(super) fn is_meant(uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
             .ok()
             .and_then(|text| text.strip_prefix("http://").or_else(|| text.strip_prefix("https://")))
             .and_then(|text| text.parse().ok());
-        authority.is_some_and(|authority| is_local(&authority))
+        authority.is_some_and(|authority| is_here(&authority))
     });
-    if origins { Ok(()) } else { Err(Refusal::ForeignOrigin) }
+    if origins { Ok(()) } else { Err(Foreign::Origin) }
+}
+
+fn has_no_user(authority: &Authority) -> bool {
+    !authority.as_str().contains('@')
 }
 
 /// Returns `true` if a name or an address is this machine's own.
@@ -53,9 +59,8 @@ fn is_local(authority: &Authority) -> bool {
         .strip_prefix('[')
         .and_then(|host| host.strip_suffix(']'))
         .unwrap_or(host);
-    let no_user = !authority.as_str().contains('@');
     let name = bare.strip_suffix('.').unwrap_or(bare).to_ascii_lowercase();
-    no_user
+    has_no_user(authority)
         && (name == "localhost"
             || name.ends_with(".localhost")
             || bare
@@ -67,11 +72,15 @@ fn is_local(authority: &Authority) -> bool {
 mod tests {
     use super::*;
 
-    fn check(uri: &str, headers: &[(&'static str, &str)]) -> Result<(), Refusal> {
+    fn check(uri: &str, headers: &[(&'static str, &str)]) -> Result<(), Foreign> {
         let headers = headers
             .iter()
             .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
-        is_meant(&uri.parse().unwrap(), &HeaderMap::from_iter(headers))
+        is_meant(
+            &uri.parse().unwrap(),
+            &HeaderMap::from_iter(headers),
+            Some("gate.example"),
+        )
     }
 
     #[test]
@@ -84,6 +93,7 @@ mod tests {
             "[::1]:8787",
             "app.localhost",
             "localhost.",
+            "Gate.example:8787",
         ] {
             assert_eq!(check("/", &[("host", host)]), Ok(()), "{host}");
             assert_eq!(
@@ -106,13 +116,15 @@ mod tests {
             "[::2]",
             "localhost@evil.example",
             "evil@localhost",
+            "evil@gate.example",
+            "gate.example.evil.example",
             "0.0.0.0:8787",
         ] {
-            assert_eq!(check("/", &[("host", host)]), Err(Refusal::ForeignHost), "{host}");
+            assert_eq!(check("/", &[("host", host)]), Err(Foreign::Host), "{host}");
         }
         assert_eq!(
             check("http://evil.example/", &[("host", "localhost")]),
-            Err(Refusal::ForeignHost)
+            Err(Foreign::Host)
         );
         for origin in [
             "http://evil.example",
@@ -123,7 +135,7 @@ mod tests {
             "",
         ] {
             let sent = check("/", &[("host", "127.0.0.1:8787"), ("origin", origin)]);
-            assert_eq!(sent, Err(Refusal::ForeignOrigin), "{origin}");
+            assert_eq!(sent, Err(Foreign::Origin), "{origin}");
         }
     }
 }
