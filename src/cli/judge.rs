@@ -14,10 +14,10 @@ use serde_json::value::RawValue;
 
 use super::records::quoted;
 use super::{ConfigArgument, Ended, OrganisationArgument, Quiet, input, start_logging};
-use crate::model::{Caller, Decision, Finding, RequestId, Step, Verdict, WITHHELD, head};
+use crate::model::{Caller, Decision, Disclosure, Finding, RequestId, Step, Verdict, WITHHELD, head};
 use crate::pipeline::{Decided, Guardian};
 use crate::wire::chat::{self, Under};
-use crate::wire::{self, Call, Disclosure, Facts, Incoming, Item, Json, Limits, RpcError};
+use crate::wire::{self, Call, Facts, Incoming, Item, Json, Limits, RpcError};
 use crate::{app, audit};
 
 use timeline::{Length, Link, Timeline};
@@ -187,14 +187,7 @@ impl Print {
                     decision_id: decided.decision_id.clone(),
                     duration_ms: decided.duration.as_secs_f64() * 1e3,
                 };
-                let shown = Disclosure {
-                    reasoning: true,
-                    findings: true,
-                    coverage: true,
-                    cost: true,
-                    local: true,
-                };
-                line(&wire::encode_verdict(id, &decided.verdict, &facts, &shown));
+                line(&wire::encode_verdict(id, &decided.verdict, &facts, &Disclosure::ALL));
             }
             Print::Text => text(number, step, decided, links),
         }

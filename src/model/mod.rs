@@ -43,7 +43,7 @@ pub use step::{
 pub use suspicion::Suspicion;
 pub use tool_class::{ClassSet, ToolClass};
 pub use verdict::{
-    Attribution, Authorization, Decision, Diagnostic, Enforcement, Judging, Observed, Opinion, OpinionUse, Risk,
-    Source, Stage, Verdict,
+    Attribution, Authorization, Decision, Diagnostic, Disclosure, Enforcement, Judging, Observed, Opinion, OpinionUse,
+    Risk, Source, Stage, Verdict,
 };
 pub use withheld::{Clean, NOTHING_WITHHELD, WITHHELD, Withheld};

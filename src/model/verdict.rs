@@ -238,3 +238,37 @@ pub struct Attribution {
     /// The amount: over zero towards harm, below zero towards harmless.
     pub weight: f64,
 }
+
+/// The parts of a verdict that the organisation shows to its agents.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Disclosure {
+    /// `result.reasoning`.
+    pub reasoning: bool,
+    /// `result.data.findings`.
+    pub findings: bool,
+    /// `result.data.coverage`.
+    pub coverage: bool,
+    /// `result.data.cost`.
+    pub cost: bool,
+    /// `result.data.local`.
+    pub local: bool,
+}
+
+impl Disclosure {
+    /// Everything.
+    pub const ALL: Self = Self {
+        reasoning: true,
+        findings: true,
+        coverage: true,
+        cost: true,
+        local: true,
+    };
+    /// None of them.
+    pub const NONE: Self = Self {
+        reasoning: false,
+        findings: false,
+        coverage: false,
+        cost: false,
+        local: false,
+    };
+}

@@ -17,8 +17,8 @@ use super::judge_section::{self, CodeLine, JudgeSection};
 use super::local_judge_section::LocalJudgeSection;
 use super::modes::{ModeLine, Modes};
 use super::suggest::with_suggestion;
-use super::{Disclosure, Policy, PostureTable};
-use crate::model::{Method, Posture, one_of};
+use super::{Policy, PostureTable};
+use crate::model::{Disclosure, Method, Posture, one_of};
 use lines::{DestinationLines, DisclosureLines, HarmlessLine, MaskLines, RecordLines, ToolLines, TreatmentLine};
 
 /// A policy file as it is written. Every key may be left out; what is left out comes from the profile that it extends.

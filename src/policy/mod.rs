@@ -30,7 +30,7 @@ mod values;
 
 use std::collections::BTreeMap;
 
-use crate::model::{Method, Posture, named_enum};
+use crate::model::{Disclosure, Method, Posture, named_enum};
 
 pub use conditions::{CONDITION_FAMILY, CONDITION_SCHEMA, Condition, Conditions, Facts, SessionSeen, Time};
 pub use custom_rules::{Extent, Letters, OWN_FAMILY, OwnHits, OwnRule, OwnRuleLine, OwnRules};
@@ -166,21 +166,6 @@ pub struct LocalJudgeRules {
     pub deny_at: f64,
     /// The thresholds for the trained scorer's probabilities.
     pub thresholds: ThresholdTable,
-}
-
-/// The parts of a verdict that the organisation shows to its agents.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Disclosure {
-    /// `result.reasoning`.
-    pub reasoning: bool,
-    /// `result.data.findings`.
-    pub findings: bool,
-    /// `result.data.coverage`.
-    pub coverage: bool,
-    /// `result.data.cost`.
-    pub cost: bool,
-    /// `result.data.local`.
-    pub local: bool,
 }
 
 /// The contents of the audit records of an organisation's steps.

@@ -15,10 +15,10 @@ use tracing::Instrument;
 
 use super::receive::{Permits, Received, receive};
 use super::{Refusal, Shared, batch, claims};
-use crate::model::{Caller, Clean, RequestId, Step, Verdict};
+use crate::model::{Caller, Clean, Disclosure, RequestId, Step, Verdict};
 use crate::pipeline::{self, Admitted, Decided, Recorded};
 use crate::telemetry::names;
-use crate::wire::{self, Call, Disclosure, Facts, Incoming, Item, Limits, RpcError};
+use crate::wire::{self, Call, Facts, Incoming, Item, Limits, RpcError};
 use crate::work::{Size, Slot};
 
 /// `POST /` and `POST /aos`.
@@ -196,14 +196,7 @@ pub(super) async fn decide(
     encode: impl FnOnce(&Clean<Verdict>, &Facts, &Disclosure) -> Vec<u8> + Send + 'static,
 ) -> Result<Vec<u8>, Refusal> {
     let admitted = admitted(shared, caller, &step).await?;
-    let disclosure = admitted.policy_of(&step).disclosure;
-    let shown = Disclosure {
-        reasoning: disclosure.reasoning,
-        findings: disclosure.findings,
-        coverage: disclosure.coverage,
-        cost: disclosure.cost,
-        local: disclosure.local,
-    };
+    let shown = admitted.policy_of(&step).disclosure;
     let (answer, answered) = oneshot::channel();
     let guardian = Arc::clone(&shared.guardian);
     // A task of its own: it goes on when the client hangs up, and a panic in it is an answer like any other.

@@ -8,7 +8,7 @@ mod shown;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::model::{Clean, Decision, ReasonCode, RequestId, Stage, Verdict};
+use crate::model::{Clean, Decision, Disclosure, ReasonCode, RequestId, Stage, Verdict};
 
 use super::jsonrpc::RpcError;
 use super::leniency::Leniency;
@@ -21,21 +21,6 @@ pub struct Facts {
     pub decision_id: String,
     /// The time that it took.
     pub duration_ms: f64,
-}
-
-/// The parts of a verdict that are shown to the agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Disclosure {
-    /// `result.reasoning`.
-    pub reasoning: bool,
-    /// `result.data.findings`.
-    pub findings: bool,
-    /// `result.data.coverage`.
-    pub coverage: bool,
-    /// `result.data.cost`.
-    pub cost: bool,
-    /// `result.data.local`.
-    pub local: bool,
 }
 
 /// Encodes the answer to a step.

@@ -47,7 +47,7 @@ use crate::model::{Method, RequestId, Step};
 
 pub use aos::Side;
 pub use decode::{decode, decode_received, decode_step};
-pub use encode::{Disclosure, Facts, encode_batch, encode_error, encode_ping, encode_verdict};
+pub use encode::{Facts, encode_batch, encode_error, encode_ping, encode_verdict};
 pub(crate) use envelope::{Request, Requests, Signature};
 pub use identifier::{is_identifier, words_of_all};
 pub(crate) use json::{Kind, NodeId, Table};

@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use aos_guardian::config::ConfigFile;
+use aos_guardian::model::Disclosure;
 use aos_guardian::pipeline::Guardian;
-use aos_guardian::wire::{self, Call, Disclosure, Facts, Incoming, Item};
+use aos_guardian::wire::{self, Call, Facts, Incoming, Item};
 use aos_guardian::{app, audit};
 use serde_json::Value;
 use tokio::runtime::Runtime;
@@ -100,14 +101,7 @@ impl Door {
                     decision_id: decided.decision_id.clone(),
                     duration_ms: 1.0,
                 };
-                let shown = Disclosure {
-                    reasoning: true,
-                    findings: true,
-                    coverage: true,
-                    cost: true,
-                    local: true,
-                };
-                let mut answer = Answer::of(&wire::encode_verdict(&id, &decided.verdict, &facts, &shown));
+                let mut answer = Answer::of(&wire::encode_verdict(&id, &decided.verdict, &facts, &Disclosure::ALL));
                 let notes = decided.verdict.diagnostics.iter();
                 answer.json["notes"] = notes
                     .map(|note| Value::from(format!("{}: {}", note.code, note.detail)))

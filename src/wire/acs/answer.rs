@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::{Clean, Decision, Pointer, ReasonCode, RequestId, Step, Verdict};
-use crate::wire::encode::{self, Disclosure, Facts};
+use crate::model::{Clean, Decision, Disclosure, Pointer, ReasonCode, RequestId, Step, Verdict};
+use crate::wire::encode::{self, Facts};
 use crate::wire::jsonrpc::RpcError;
 
 use super::hook::{self, Decides, Named};

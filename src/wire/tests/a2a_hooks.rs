@@ -1,7 +1,7 @@
 //! The seven A2A hooks and the three scenarios of the A2A extension, in our own words.
 
 use super::*;
-use crate::model::{Decision, Edit, Kind, Method, ReasonCode, Withheld};
+use crate::model::{Decision, Disclosure, Edit, Kind, Method, ReasonCode, Withheld};
 
 fn hook(id: &str, method: &str, params: Value, reasoning: &str) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": {
@@ -105,10 +105,7 @@ fn answer(request: &Value, decision: Decision, modified: Option<Arc<Step>>) -> V
     };
     let shown = Disclosure {
         reasoning: true,
-        findings: false,
-        coverage: false,
-        cost: false,
-        local: false,
+        ..Disclosure::NONE
     };
     serde_json::from_slice(&encode_verdict(
         &id,

@@ -3,24 +3,8 @@
 use super::*;
 use crate::model::testing;
 use crate::model::{
-    Authorization, Confidence, Coverage, Decision, Diagnostic, Edit, Examined, Finding, Pointer, ReasonCode, RequestId,
-    Risk, Severity, Source, Treatment, Verdict, View, Withheld,
-};
-
-const ALL: Disclosure = Disclosure {
-    reasoning: true,
-    findings: true,
-    coverage: true,
-    cost: true,
-    local: true,
-};
-
-const NOTHING: Disclosure = Disclosure {
-    reasoning: false,
-    findings: false,
-    coverage: false,
-    cost: false,
-    local: false,
+    Authorization, Confidence, Coverage, Decision, Diagnostic, Disclosure, Edit, Examined, Finding, Pointer,
+    ReasonCode, RequestId, Risk, Severity, Source, Treatment, Verdict, View, Withheld,
 };
 
 fn facts() -> Facts {
@@ -56,7 +40,7 @@ fn number() -> RequestId {
 
 #[test]
 fn an_allow_says_little() {
-    let answer = sent(&number(), &verdict(Decision::Allow), &NOTHING);
+    let answer = sent(&number(), &verdict(Decision::Allow), &Disclosure::NONE);
     assert_eq!(
         answer,
         json!({ "jsonrpc": "2.0", "id": 70, "result": {
@@ -112,7 +96,7 @@ fn a_deny_says_why_as_far_as_it_is_shown() {
         suggested: Treatment::Deny,
         explanation: "gives orders".into(),
     }];
-    let answer = sent(&RequestId::Text("r".into()), &denied, &ALL);
+    let answer = sent(&RequestId::Text("r".into()), &denied, &Disclosure::ALL);
     assert_eq!(
         answer,
         json!({ "jsonrpc": "2.0", "id": "r", "result": {
@@ -127,7 +111,7 @@ fn a_deny_says_why_as_far_as_it_is_shown() {
                 "policyVersion": "p1", "promptVersion": "t1", "model": "judge-1", "durationMs": 1.5,
                 "diagnostics": ["judge_retry"] } } })
     );
-    let quiet = sent(&number(), &denied, &NOTHING);
+    let quiet = sent(&number(), &denied, &Disclosure::NONE);
     let data = &quiet["result"]["data"];
     assert!(
         quiet["result"].get("reasoning").is_none() && data.get("findings").is_none() && data.get("coverage").is_none()
@@ -137,7 +121,7 @@ fn a_deny_says_why_as_far_as_it_is_shown() {
 #[test]
 fn row_22_and_23_reason_codes_are_strings_and_a_message_is_always_there() {
     for decision in Decision::ALL {
-        let answer = sent(&number(), &verdict(*decision), &NOTHING);
+        let answer = sent(&number(), &verdict(*decision), &Disclosure::NONE);
         assert!(
             answer["result"]["reasonCode"]
                 .as_array()
@@ -182,7 +166,7 @@ fn row_24_a_modified_request_is_the_whole_outer_request() {
             continue;
         };
         let verdict = modification(&sample.request, content.pointer.as_str());
-        let answer = sent(&number(), &verdict, &NOTHING);
+        let answer = sent(&number(), &verdict, &Disclosure::NONE);
         let mut expected = sample.request.clone();
         *expected.pointer_mut(content.pointer.as_str()).unwrap() = json!("************");
         assert_eq!(answer["result"]["decision"], "modify", "{}", sample.name);
@@ -196,7 +180,7 @@ fn row_24_a_modified_request_is_spliced_in_as_it_is_written() {
     let (id, step) = decode_step(text, &Limits::default()).unwrap();
     let mut modified = verdict(Decision::Modify);
     modified.modified = Some(step);
-    let bytes = encode_verdict(&id, &clean(&modified), &facts(), &NOTHING);
+    let bytes = encode_verdict(&id, &clean(&modified), &facts(), &Disclosure::NONE);
     assert!(String::from_utf8(bytes).unwrap().contains(text));
 }
 
@@ -209,7 +193,7 @@ fn a_modified_request_may_be_nested_as_deep_as_a_request() {
     let (id, step) = decode_step(&text, &Limits::default()).unwrap();
     let mut modified = verdict(Decision::Modify);
     modified.modified = Some(step);
-    let bytes = encode_verdict(&id, &clean(&modified), &facts(), &NOTHING);
+    let bytes = encode_verdict(&id, &clean(&modified), &facts(), &Disclosure::NONE);
     let answer = String::from_utf8(bytes).unwrap();
     assert!(answer.contains(r#""decision":"modify""#) && answer.contains(&text));
 }
@@ -220,7 +204,7 @@ fn row_25_what_cannot_be_modified_is_denied() {
         let payload = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": { "id": "t", "metadata": { "why": "secret" } } });
         let request = request(method, json!({ "payload": payload, "reasoning": "r" }));
         let verdict = modification(&request, "/params/payload/params/metadata/why");
-        let answer = sent(&number(), &verdict, &NOTHING);
+        let answer = sent(&number(), &verdict, &Disclosure::NONE);
         assert_eq!(answer["result"]["decision"], "deny", "{method}");
         assert!(answer["result"].get("modifiedRequest").is_none());
         assert_eq!(
@@ -228,7 +212,7 @@ fn row_25_what_cannot_be_modified_is_denied() {
             json!(["personal_data", "modification_refused"])
         );
     }
-    let empty_handed = sent(&number(), &verdict(Decision::Modify), &NOTHING);
+    let empty_handed = sent(&number(), &verdict(Decision::Modify), &Disclosure::NONE);
     assert_eq!(empty_handed["result"]["decision"], "deny");
     assert_eq!(empty_handed["result"]["reasonCode"], json!(["modification_refused"]));
 }
@@ -247,7 +231,7 @@ fn row_26_what_a_ping_is_answered_with() {
 fn a_verdict_that_nobody_could_reach_is_an_error() {
     let mut undecided = verdict(Decision::Deny);
     undecided.undecided = true;
-    let answer = sent(&number(), &undecided, &ALL);
+    let answer = sent(&number(), &undecided, &Disclosure::ALL);
     assert_eq!(answer["id"], 70);
     assert_eq!(answer["error"]["code"], -32012);
     assert_eq!(answer["error"]["data"], json!({ "decisionId": "d-1" }));
