@@ -50,6 +50,7 @@
 //! | [`audit`] | one record for each decision; tickets that cannot be forgotten |
 //! | [`events`] | decisions as OCSF in CloudEvents, for NATS, a webhook or a file |
 //! | [`pipeline`] | the stages in order |
+//! | [`asking`] | an AOS request to the guardian of this process: text in, text out |
 //! | [`gateway`] | enforcing proxies before agents that speak other protocols: observe, decide, relay |
 //! | [`hook`] | hooks of coding agents: their events as steps, their answers, their settings |
 //! | [`server`] | routes, credentials, health, metrics |
@@ -82,6 +83,7 @@
 
 pub mod access;
 pub mod app;
+pub mod asking;
 pub mod audit;
 pub mod cache;
 pub mod cli;

@@ -14,7 +14,7 @@
 //! | `receive.rs` | the caller and its request; within bounds |
 //! | `tokens.rs`, `token_endpoint.rs` | tokens for callers that ask for one with their key (OAuth 2.0 client credentials) |
 //! | `query.rs` | reads strictly, as `wire::Json`; what is forwarded is written from the value that was judged |
-//! | `verdicts.rs`, `step_verdict.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
+//! | `verdicts.rs` | asks the guardian, here or elsewhere; without an answer the message is stopped |
 //! | `modification.rs` | the differences that a modified message may have |
 //! | `concatenated.rs` | texts in several parts are judged also as the whole that they make |
 //! | `card.rs` | fetches the card of the agent behind a gateway |
@@ -66,7 +66,6 @@ mod route;
 mod settings;
 mod slow_answer;
 mod sse;
-mod step_verdict;
 mod token_endpoint;
 mod tokens;
 mod transport;

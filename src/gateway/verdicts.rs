@@ -12,7 +12,7 @@ use super::concatenated;
 use super::denial::{Denial, Stage};
 use super::json::Json;
 use super::modification::differs_in_strings_only;
-use super::step_verdict::StepVerdict;
+use crate::asking;
 use crate::model::{Caller, Decision, Enforcement, Step};
 use crate::outgoing;
 use crate::pipeline::{Admitted, Decided, Guardian, Recorded, Refused};
@@ -192,61 +192,23 @@ impl VerdictClient {
         }
     }
 
-    /// Asks about an AOS request that a caller handed in. It is only judged: nothing is enforced.
-    pub(super) async fn judge(&self, mut request: Json) -> StepVerdict {
+    /// Asks about an AOS request that a caller handed in, and returns the AOS answer if there is one in time. It is only judged: nothing is enforced.
+    pub(super) async fn judge(&self, mut request: Json) -> Option<Json> {
         request.set("jsonrpc", "2.0");
         if !matches!(request.get("id"), Some(Json::Text(_) | Json::Number(_))) {
             request.set("id", uuid::Uuid::new_v4().to_string());
         }
+        let request = request.write();
         let asking = async {
             match &self.source {
-                Source::Here { guardian, caller } => self.judge_here(guardian, caller, &request).await,
-                Source::There { http, url, key } => {
-                    let answer = self.post(http, url, key.as_ref(), request.write()).await?;
-                    match answer.at(&["error", "message"]).and_then(Json::as_str) {
-                        Some(message) => Some(StepVerdict::error(message)),
-                        None => StepVerdict::of(answer.get("result")?),
-                    }
+                Source::Here { guardian, caller } => {
+                    let answer = asking::answer(guardian, caller, request, &self.limits, Admitted::only_asked);
+                    self.parse(&answer.await)
                 }
+                Source::There { http, url, key } => self.post(http, url, key.as_ref(), request).await,
             }
         };
-        let judged = tokio::time::timeout(self.deadline, asking).await;
-        judged
-            .ok()
-            .flatten()
-            .unwrap_or_else(|| StepVerdict::error("no verdict could be reached"))
-    }
-
-    async fn judge_here(&self, guardian: &Arc<Guardian>, caller: &Caller, request: &Json) -> Option<StepVerdict> {
-        let (_, step) = match wire::decode_step(request.write(), &self.limits) {
-            Ok(decoded) => decoded,
-            Err(error) => return Some(StepVerdict::error(error.message)),
-        };
-        let admitted = match guardian.admit(caller).await {
-            Ok(admitted) => admitted,
-            Err(refused) => return Some(StepVerdict::error(refused.to_string())),
-        };
-        let shows_reasoning = admitted.policy_of(&step).disclosure.reasoning;
-        let decided = decide(guardian, admitted.only_asked(), step, Depth::Whole).await?;
-        let verdict = decided.verdict;
-        if verdict.undecided || decided.recorded == Recorded::No {
-            return None;
-        }
-        Some(StepVerdict {
-            decision: verdict.decision.as_str().to_owned(),
-            message: verdict.message.clone(),
-            reasoning: if shows_reasoning {
-                verdict.reasoning.clone()
-            } else {
-                String::new()
-            },
-            reason_codes: verdict
-                .reason_codes
-                .iter()
-                .map(|code| code.as_str().to_owned())
-                .collect(),
-            decision_id: decided.decision_id,
-        })
+        tokio::time::timeout(self.deadline, asking).await.ok().flatten()
     }
 
     /// Decodes the step of a question; `None` if reading it panicked.

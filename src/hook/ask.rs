@@ -1,5 +1,6 @@
 //! Asking about an event: an AOS server, or the guardian of this process. Both answer with the same bytes, which are read once.
 
+use std::convert::identity;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,9 +12,10 @@ use super::event::Event;
 use super::program::Program;
 use super::question::{edited, question};
 use super::ruling::{OnFailure, Ruling};
+use crate::asking;
 use crate::model::Caller;
 use crate::outgoing;
-use crate::pipeline::{Guardian, Recorded};
+use crate::pipeline::Guardian;
 use crate::wire::{self, code};
 
 /// The largest answer that is read, in bytes: a modified request is not much larger than the request.
@@ -65,7 +67,11 @@ impl Answerer {
                     guardian,
                     caller,
                     limits,
-                } => ask_here(guardian, caller, limits, question.to_string()).await,
+                } => {
+                    let answer = asking::answer(guardian, caller, question.to_string(), limits, identity).await;
+                    serde_json::from_slice(&answer)
+                        .map_err(|_| Unanswered::Unavailable("the answer cannot be read".to_owned()))
+                }
             }
         };
         match tokio::time::timeout(deadline, asking).await {
@@ -151,38 +157,4 @@ impl Server {
     fn shown(&self) -> String {
         self.url.origin().ascii_serialization()
     }
-}
-
-async fn ask_here(
-    guardian: &Arc<Guardian>,
-    caller: &Caller,
-    limits: &wire::Limits,
-    question: String,
-) -> Result<Value, Unanswered> {
-    let decoded = wire::decode_step(question, limits);
-    let (id, step) = decoded.map_err(|error| Unanswered::Refused(error.message))?;
-    let admitted = guardian
-        .admit(caller)
-        .await
-        .map_err(|refused| Unanswered::Unavailable(refused.to_string()))?;
-    let guardian = Arc::clone(guardian);
-    // A task of its own: it is recorded, and remembered, also where this one is given up.
-    let decided = tokio::spawn(async move { guardian.decide(&admitted, step).await }).await;
-    let decided = decided.map_err(|_| Unanswered::Unavailable("the guardian broke down".to_owned()))?;
-    if decided.recorded == Recorded::No {
-        return Err(Unanswered::Unavailable("the decision could not be recorded".to_owned()));
-    }
-    let facts = wire::Facts {
-        decision_id: decided.decision_id.clone(),
-        duration_ms: 0.0,
-    };
-    let shown = wire::Disclosure {
-        reasoning: false,
-        findings: false,
-        coverage: false,
-        cost: false,
-        local: false,
-    };
-    let answer = wire::encode_verdict(&id, &decided.verdict, &facts, &shown);
-    serde_json::from_slice(&answer).map_err(|_| Unanswered::Unavailable("the answer cannot be read".to_owned()))
 }

@@ -12,11 +12,8 @@ use http::{Request, StatusCode};
 use super::Shared;
 use super::receive::{Received, receive};
 use super::steps::{Refused, answer_text, json, read_in_slot, refused_body};
-use crate::wire::chat::{self, NoTrace, Traced, Under};
+use crate::wire::chat::{self, NoTrace, Traced, Under, decision_of, strictest};
 use crate::wire::{Json, Limits, RpcError, object};
-
-/// The decisions, the strictest last.
-const DECISIONS: [&str; 4] = ["allow", "modify", "error", "deny"];
 
 pub(super) async fn answer(State(shared): State<Arc<Shared>>, request: Request<Body>) -> Response {
     match judged(&shared, request).await {
@@ -76,8 +73,6 @@ fn steps(body: &[u8], limits: &Limits, session: String) -> Result<Vec<Traced>, R
 
 /// Returns the decision about one step.
 fn entry(index: usize, step: &Traced, request: &Json, answer: &Json) -> Json {
-    let result = answer.get("result");
-    let decision = result.and_then(|result| result.str_of("decision")).unwrap_or("error");
     let mut entry = object([
         ("index", Json::Number(index.to_string().into())),
         (
@@ -85,7 +80,7 @@ fn entry(index: usize, step: &Traced, request: &Json, answer: &Json) -> Json {
             step.place.as_ref().map_or(Json::Null, |place| place.to_string().into()),
         ),
         ("method", request.str_of("method").unwrap_or_default().into()),
-        ("decision", decision.into()),
+        ("decision", decision_of(answer).into()),
     ]);
     for name in ["result", "error"] {
         if let Some(value) = answer.get(name) {
@@ -97,27 +92,14 @@ fn entry(index: usize, step: &Traced, request: &Json, answer: &Json) -> Json {
 
 /// Returns the strictest decision, with those that led to it.
 fn verdict(steps: Vec<Json>) -> Json {
-    let rank = |step: &&Json| {
-        DECISIONS
-            .iter()
-            .position(|decision| step.str_of("decision") == Some(decision))
-    };
-    // The first of the strictest: later steps may only follow from it.
-    let strictest = steps.iter().rev().max_by_key(rank);
-    let text = |value: Option<&Json>, name| {
-        value
-            .and_then(|value| value.str_of(name))
-            .unwrap_or_default()
-            .to_owned()
-    };
+    let strictest = strictest(&steps, |step| step.str_of("decision"));
+    let text = |value: Option<&Json>, name| value.and_then(|value| value.str_of(name)).unwrap_or_default().into();
     let told = strictest.and_then(|step| step.get("result").or_else(|| step.get("error")));
+    let at = strictest.and_then(|step| step.get("at")).cloned();
     object([
-        ("decision", text(strictest, "decision").into()),
-        ("message", text(told, "message").into()),
-        (
-            "at",
-            strictest.and_then(|step| step.get("at")).cloned().unwrap_or(Json::Null),
-        ),
+        ("decision", text(strictest, "decision")),
+        ("message", text(told, "message")),
+        ("at", at.unwrap_or(Json::Null)),
         ("steps", Json::Array(steps)),
     ])
 }

@@ -136,3 +136,35 @@ async fn agentvault_and_agent_protocol_get_the_same_verdict() {
     );
     assert_eq!(caller.get("/guardian/request/none").await.0, 404);
 }
+
+/// The strictest decision counts, an error less than a denial; of several the first, which later ones may only follow from.
+#[tokio::test]
+async fn every_door_gives_the_same_verdict_about_a_trace() {
+    let guardian = guardian("a2a").await;
+    let caller = Caller::of(&guardian);
+    let unknown = json!({"jsonrpc": "2.0", "id": 1, "method": "steps/none", "params": {}});
+    let empty = json!({"jsonrpc": "2.0", "id": 2, "method": "steps/message", "params": {}});
+    let harmless = json!({"messages": [{"role": "user", "content": "What is the weather in Oslo?"}]});
+    for (steps, decision, first) in [
+        (vec![trace(), unknown.clone(), trace()], "deny", 2),
+        (vec![unknown, empty], "error", 0),
+        (vec![harmless], "allow", 0),
+    ] {
+        let parts: Vec<Value> = steps.iter().map(|step| json!({"kind": "data", "data": step})).collect();
+        let params = json!({"message": {"kind": "message", "role": "user", "messageId": "m", "parts": parts}});
+        let answer = caller.call("message/send", params).await;
+        let told = &answer["result"]["artifacts"][0]["parts"][0]["data"];
+        assert_eq!(told["decision"], decision, "{answer}");
+        assert_eq!(told["message"], told["steps"][first]["message"], "{told}");
+
+        let answer = guardian.request_to("v1/judge").json(&steps).send().await.unwrap();
+        let judged: Value = answer.json().await.unwrap();
+        assert_eq!(judged["decision"], decision, "{judged}");
+        assert_eq!(judged["message"], told["message"], "{judged}");
+        let decisions = |steps: &Value| -> Vec<Value> {
+            let steps = steps.as_array().unwrap().iter();
+            steps.map(|step| step["decision"].clone()).collect()
+        };
+        assert_eq!(decisions(&judged["steps"]), decisions(&told["steps"]));
+    }
+}

@@ -73,10 +73,12 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "work",
         ],
     ),
+    ("asking", &["model", "pipeline", "wire"]),
     (
         "gateway",
         &[
             "access",
+            "asking",
             "files",
             "incoming",
             "model",
@@ -88,7 +90,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "work",
         ],
     ),
-    ("hook", &["model", "outgoing", "wire", "pipeline"]),
+    ("hook", &["asking", "model", "outgoing", "wire", "pipeline"]),
     (
         "server",
         &[

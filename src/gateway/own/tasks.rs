@@ -347,13 +347,11 @@ async fn judge(route: &Route, task: &Task, steps: Vec<Traced>) {
     for (index, step) in steps.into_iter().enumerate() {
         let step = step.request();
         let method = step.str_of("method").unwrap_or_default().to_owned();
-        let one = Judged {
-            method,
-            verdict: route.verdicts.judge(step).await,
-        };
-        let found = Arc::new(one.to_json(index));
+        let answer = route.verdicts.judge(step).await;
+        let one = Judged::read(index, &method, answer.as_ref());
+        let entry = Arc::clone(&one.entry);
         judged.push(one);
-        task.go_on(|progress| progress.judged.push(found));
+        task.go_on(|progress| progress.judged.push(entry));
     }
     let verdict = Arc::new(verdict(&judged));
     task.go_on(|progress| progress.phase = Phase::Judged(verdict));

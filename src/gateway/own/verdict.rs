@@ -1,53 +1,55 @@
 //! The guardian's answer: the strictest decision about a trace, with what led to it.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
-use crate::gateway::step_verdict::StepVerdict;
+use crate::gateway::json::Json;
+use crate::wire::chat::{decision_of, strictest};
 
-/// A step that was judged.
+/// A step that was judged: its entry in the answer, and the reasoning about it.
 pub(super) struct Judged {
-    pub(super) method: String,
-    pub(super) verdict: StepVerdict,
+    pub(super) entry: Arc<Value>,
+    reasoning: String,
 }
 
 impl Judged {
-    fn rank(&self) -> u8 {
-        match self.verdict.decision.as_str() {
-            "allow" => 0,
-            "modify" => 1,
-            _ => 2,
+    /// Reads the AOS answer about the step at this place.
+    pub(super) fn read(index: usize, method: &str, answer: Option<&Json>) -> Self {
+        let told = answer.and_then(|answer| answer.get("result").or(answer.get("error")));
+        let text = |name: &str| told.and_then(|told| told.str_of(name)).unwrap_or_default();
+        let codes = told.and_then(|told| told.get("reasonCode"));
+        let codes = codes.map_or(&[][..], Json::items).iter().filter_map(Json::as_str);
+        let id = told.and_then(|told| told.at(&["data", "decisionId"])?.as_str());
+        let message = match text("message") {
+            "" if told.is_none() => "no verdict could be reached",
+            message => message,
+        };
+        Self {
+            entry: Arc::new(json!({
+                "index": index, "method": method, "decision": answer.map_or("error", decision_of), "message": message,
+                "reasonCode": codes.collect::<Vec<_>>(), "decisionId": id.unwrap_or_default(),
+            })),
+            reasoning: text("reasoning").to_owned(),
         }
     }
 
-    /// Returns the result for the step at this place.
-    pub(super) fn to_json(&self, index: usize) -> Value {
-        let verdict = &self.verdict;
-        json!({
-            "index": index, "method": self.method, "decision": verdict.decision, "message": verdict.message,
-            "reasonCode": verdict.reason_codes, "decisionId": verdict.decision_id,
-        })
+    fn text(&self, name: &str) -> Option<&str> {
+        self.entry.get(name).and_then(Value::as_str)
     }
 }
 
 /// Returns the strictest decision, with what led to it.
 pub(super) fn verdict(judged: &[Judged]) -> Value {
-    let strictest = judged.iter().max_by_key(|one| one.rank()).map(|one| &one.verdict);
-    let mut codes: Vec<&str> = judged
-        .iter()
-        .flat_map(|one| one.verdict.reason_codes.iter().map(String::as_str))
-        .collect();
+    let strictest = strictest(judged, |one| one.text("decision"));
+    let codes = judged.iter().filter_map(|one| one.entry.get("reasonCode")?.as_array());
+    let mut codes: Vec<&str> = codes.flatten().filter_map(Value::as_str).collect();
     codes.sort_unstable();
     codes.dedup();
-    let steps: Vec<Value> = judged
-        .iter()
-        .enumerate()
-        .map(|(index, one)| one.to_json(index))
-        .collect();
     json!({
-        "decision": strictest.map(|verdict| verdict.decision.as_str()),
-        "message": strictest.map(|verdict| verdict.message.as_str()),
-        "reasoning": strictest.map(|verdict| verdict.reasoning.as_str()),
-        "reasonCode": codes, "steps": steps,
+        "decision": strictest.map(|one| one.text("decision")), "message": strictest.map(|one| one.text("message")),
+        "reasoning": strictest.map(|one| one.reasoning.as_str()), "reasonCode": codes,
+        "steps": judged.iter().map(|one| &*one.entry).collect::<Vec<_>>(),
     })
 }
 

@@ -17,7 +17,7 @@ mod tests;
 pub(crate) use form::{has_content, is_plain};
 pub(crate) use read::{read, read_answer, run_by, text_of};
 pub(crate) use steps::{Agent, write_back};
-pub(crate) use trace::{MAX_STEPS, NoTrace, Traced, Under, is_log, is_trace, steps};
+pub(crate) use trace::{MAX_STEPS, NoTrace, Traced, Under, decision_of, is_log, is_trace, steps, strictest};
 
 use super::{Json, Place};
 

@@ -89,6 +89,22 @@ pub(crate) fn steps(handed_in: &[Json], under: &Under) -> Result<Vec<Traced>, No
     }
 }
 
+/// Returns the decision of an AOS answer: `error` where it has none.
+pub(crate) fn decision_of(answer: &Json) -> &str {
+    let result = answer.get("result");
+    result.and_then(|result| result.str_of("decision")).unwrap_or("error")
+}
+
+/// Returns the step with the strictest decision; the first of several, for later steps may only follow from it.
+pub(crate) fn strictest<'a, T>(steps: &'a [T], decision: impl Fn(&'a T) -> Option<&'a str>) -> Option<&'a T> {
+    steps.iter().rev().max_by_key(|step| match decision(step) {
+        Some("allow") => 0,
+        Some("modify") => 1,
+        Some("deny") => 3,
+        Some(_) | None => 2,
+    })
+}
+
 /// Returns `true` for a message log, as opposed to requests of a protocol.
 pub(crate) fn is_log(value: &Json) -> bool {
     let first = match value {
