@@ -26,7 +26,6 @@ use super::route::Route;
 use super::slow_answer::{Awaited, Opened, respond};
 use super::transport::answer_headers;
 use super::upstream::{Forward, ShownCredentials, UpstreamFault};
-use super::verdicts::Question;
 use crate::wire::is_identifier;
 
 /// A call of a protocol: from the request that was read to the answer for its caller.
@@ -117,24 +116,7 @@ pub(super) struct Head {
     pub(super) headers: HeaderMap,
 }
 
-/// The content of a message: identifiers alone, or words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Says {
-    /// Identifiers, numbers and words of the protocol. Rules look at them; no model is asked.
-    Identifiers,
-    /// Words.
-    Words,
-}
-
 impl Exchange {
-    /// Has a request judged; returns the parameters of its step if it was modified.
-    pub(super) async fn ask(&self, question: &Question, says: Says) -> Result<Option<Json>, Denial> {
-        match says {
-            Says::Identifiers => self.route.ask_rules(question).await,
-            Says::Words => self.route.settle(question).await,
-        }
-    }
-
     /// Remembers that the words of the caller may come back in this task.
     pub(super) fn expect_echo(&self, scope: Option<&str>, echo: &Echo) {
         if let Some(scope) = scope {

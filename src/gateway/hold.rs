@@ -12,7 +12,7 @@ use super::route::Route;
 use super::sse::Event;
 use super::transport::is_count;
 use super::upstream::Room;
-use super::verdicts::Question;
+use super::verdicts::{Depth, Question};
 use crate::work::unfolded_as_tree;
 
 /// The form of one protocol's streams.
@@ -170,7 +170,7 @@ impl<'r, D: Dialect> Hold<'r, D> {
         let question = self
             .dialect
             .question(values.filter(|value| *value != Json::Null).collect());
-        match self.route.ask_rules(&question).await {
+        match self.route.verdicts.ask(&question, Depth::Rules).await {
             Ok(None) => {
                 self.see(named);
                 Ok(())
@@ -348,7 +348,7 @@ impl<D: Dialect + Sync> Follow for Hold<'_, D> {
             held.into_iter().map(|held| (held.event, held.value)).unzip();
         let (joined, led) = self.joined(&values);
         let question = self.dialect.question(joined);
-        let became = match self.route.settle(&question).await {
+        let became = match self.route.verdicts.ask(&question, Depth::Whole).await {
             Ok(None) => Some(values.clone()),
             Ok(Some(params)) => self.unjoined(params, &values, led),
             Err(denial) => return Err(self.denied(&denial)),

@@ -31,7 +31,7 @@ impl Query {
     }
 
     /// Returns whether a flag is set, if it is named.
-    pub(super) fn says(&self, name: &str) -> Option<bool> {
+    pub(super) fn flag(&self, name: &str) -> Option<bool> {
         let value = self.get(name)?;
         Some(value.eq_ignore_ascii_case("true") || value == "1")
     }
@@ -64,7 +64,7 @@ mod tests {
     fn what_two_readers_could_read_differently_is_refused() {
         let read = Query::read(Some("stream=True&since=3&note=a%20b+c")).unwrap();
         assert_eq!(read.get("note"), Some("a b c"));
-        assert_eq!(read.says("stream"), Some(true));
+        assert_eq!(read.flag("stream"), Some(true));
         assert_eq!(read.write().unwrap(), "stream=True&since=3&note=a+b+c");
         assert_eq!(Query::read(None).unwrap().write(), None);
         assert_eq!(Query::read(Some("id=a&%69d=b")), None);

@@ -20,7 +20,7 @@ use super::settings::{ClientAuth, Direction, Listen, Settings};
 use super::tokens::Tokens;
 use super::transport::Transport;
 use super::upstream::{Room, Upstream};
-use super::verdicts::{Question, Source, VerdictClient};
+use super::verdicts::{Depth, Question, Source, VerdictClient};
 use crate::access::LiveKeyring;
 use crate::model::Caller;
 use crate::outgoing::client;
@@ -232,9 +232,9 @@ impl Route {
         let question = question(view.clone());
         let known = self.judged.known(start, &view);
         let asked = match known {
-            Novelty::Bare => self.ask_rules(&question).await?,
+            Novelty::Bare => self.verdicts.ask(&question, Depth::Rules).await?,
             Novelty::Released => self.verdicts.repeat(&question).await?,
-            Novelty::New => self.settle(&question).await?,
+            Novelty::New => self.verdicts.ask(&question, Depth::Whole).await?,
         };
         let became = match asked {
             None => view.clone(),
@@ -261,11 +261,11 @@ impl Route {
             return Ok(());
         }
         let question = self.beside(Stage::Request, "forwarded", unread.clone());
-        let asked = match transport.is_identifiers() {
-            true => self.verdicts.ask_rules(&question).await?,
-            false => self.verdicts.settle(&question).await?,
+        let depth = match transport.is_identifiers() {
+            true => Depth::Rules,
+            false => Depth::Whole,
         };
-        if asked.is_some() {
+        if self.verdicts.ask(&question, depth).await?.is_some() {
             return Err(Denial::unmodifiable(Stage::Request));
         }
         self.judged.let_through(digest);
@@ -287,16 +287,6 @@ impl Route {
             params: object([("message", message), ("context", context)]),
             stage,
         }
-    }
-
-    /// Has a message judged; returns the parameters of its step if it was modified.
-    pub(super) async fn settle(&self, question: &Question) -> Result<Option<Json>, Denial> {
-        self.verdicts.settle(question).await
-    }
-
-    /// Does the same as [`settle`](Self::settle) for a message without words: rules look at it, no model is asked.
-    pub(super) async fn ask_rules(&self, question: &Question) -> Result<Option<Json>, Denial> {
-        self.verdicts.ask_rules(question).await
     }
 
     /// Does some work beside an exchange, within bounds of number and time.

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::answer::{Answer, RpcRequest, carried_by, in_envelope, rpc_error};
 use super::denial::{Denial, Stage};
-use super::exchange::{self, Exchange, Head, Outgoing, Says, UNASKED_STREAM};
+use super::exchange::{self, Exchange, Head, Outgoing, UNASKED_STREAM};
 use super::hold::Dialect;
 use super::json::{Json, object};
 use super::listen::House;
@@ -24,7 +24,7 @@ use super::settings::{Protocol, Settings};
 use super::slow_answer::{Awaited, Opened};
 use super::sse::Event;
 use super::upstream::json_body;
-use super::verdicts::Question;
+use super::verdicts::{Depth, Question};
 use crate::config::ConfigFile;
 use crate::work::{Memory, Weights};
 use crate::{app, audit};
@@ -117,7 +117,7 @@ impl exchange::Protocol for Call {
 
     async fn admit(&mut self, exchange: &Exchange) -> Result<(), Denial> {
         let question = question(&exchange.route, Stage::Request, vec![self.0.params.clone()]);
-        if let Some(step) = exchange.ask(&question, Says::Words).await? {
+        if let Some(step) = exchange.route.verdicts.ask(&question, Depth::Whole).await? {
             let params = said(&step, Stage::Request).and_then(|mut said| said.pop());
             self.0.params = params.ok_or_else(|| Denial::unmodifiable(Stage::Request))?;
         }

@@ -32,36 +32,15 @@ pub(super) struct Question {
     pub(super) stage: Stage,
 }
 
-/// The depth to which a message is examined.
+/// The depth to which a message is examined. An AOS server somewhere else is asked as ever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Depth {
-    /// By rules, and by a judge.
+pub(super) enum Depth {
+    /// By rules, and by a judge: it holds words.
     Whole,
     /// The same, and its session stays as it is: it has been there before.
     Again,
-    /// By rules.
+    /// By rules alone: it holds identifiers, numbers and words of the protocol.
     Rules,
-}
-
-/// The result of a verdict for a message.
-#[derive(Debug)]
-enum MessageVerdict {
-    /// It goes on as it is.
-    Allow,
-    /// It goes on as in these parameters; nothing but strings differs from those of the question.
-    Modify(Json),
-    /// It does not go on.
-    Deny(Denial),
-}
-
-impl MessageVerdict {
-    fn into_result(self) -> Result<Option<Json>, Denial> {
-        match self {
-            MessageVerdict::Allow => Ok(None),
-            MessageVerdict::Modify(params) => Ok(Some(params)),
-            MessageVerdict::Deny(denial) => Err(denial),
-        }
-    }
 }
 
 /// The client of the source of verdicts.
@@ -88,6 +67,9 @@ pub(super) enum Source {
     },
 }
 
+/// What a verdict says: the parameters of the step if it was modified, or the refusal.
+type Ruling = Result<Option<Json>, Denial>;
+
 const NO_VERDICT: &str = "No verdict could be reached about this message, so it was stopped.";
 const NO_ANSWER: &str = "The guardian server that decides about messages gave no verdict (is it running, at this address, with this key?), so this one was stopped.";
 
@@ -101,37 +83,18 @@ impl VerdictClient {
         }
     }
 
-    /// Asks for a verdict. Without one, the message is stopped.
-    ///
-    /// # Errors
-    ///
-    /// The refusal; otherwise the parameters of the step if it was modified.
-    pub(super) async fn settle(&self, question: &Question) -> Result<Option<Json>, Denial> {
-        self.ask(question, Depth::Whole).await.into_result()
-    }
-
-    /// Does the same as [`settle`](Self::settle) for a message without words: rules look at its identifiers, no model is asked. An AOS server
-    /// somewhere else is asked as ever.
-    ///
-    /// # Errors
-    ///
-    /// As [`settle`](Self::settle).
-    pub(super) async fn ask_rules(&self, question: &Question) -> Result<Option<Json>, Denial> {
-        self.ask(question, Depth::Rules).await.into_result()
-    }
-
     /// Records a message that was let through before and goes on again. Where the organisation has conditions it is asked about anew:
     /// they look at the time and the session as well.
     ///
     /// # Errors
     ///
-    /// As [`settle`](Self::settle); also where it cannot be recorded and nothing goes on without a record.
+    /// As [`ask`](Self::ask); also where it cannot be recorded and nothing goes on without a record.
     pub(super) async fn repeat(&self, question: &Question) -> Result<Option<Json>, Denial> {
         let Source::Here { guardian, caller } = &self.source else {
             return Ok(None);
         };
         if self.change_with_time() {
-            return self.ask(question, Depth::Again).await.into_result();
+            return self.ask(question, Depth::Again).await;
         }
         let unrecorded = || Denial::undecided(question.stage, "judge_unavailable", NO_VERDICT);
         let step = self
@@ -157,8 +120,12 @@ impl VerdictClient {
         }
     }
 
-    /// Asks for a verdict, to this depth.
-    async fn ask(&self, question: &Question, depth: Depth) -> MessageVerdict {
+    /// Asks for a verdict. Without one, the message is stopped.
+    ///
+    /// # Errors
+    ///
+    /// The refusal; otherwise the parameters of the step if it was modified: nothing but strings differs from those of the question.
+    pub(super) async fn ask(&self, question: &Question, depth: Depth) -> Result<Option<Json>, Denial> {
         let mut whole = question.clone();
         concatenated::join(&mut whole.params);
         let asking = async {
@@ -170,10 +137,11 @@ impl VerdictClient {
         let asked = tokio::time::timeout(self.deadline, asking).await;
         // A guardian of this process has observed already; what it refuses all the same was no step.
         if self.mode == Some(Enforcement::Observe) && matches!(self.source, Source::There { .. }) {
-            return MessageVerdict::Allow;
+            return Ok(None);
         }
         match asked {
-            Ok(Some(ruling)) => checked(ruling, &whole, &question.params),
+            Ok(Some(Ok(Some(params)))) => checked(params, &whole, &question.params).map(Some),
+            Ok(Some(ruling)) => ruling,
             Ok(None) | Err(_) => {
                 let why = match &self.source {
                     Source::Here { .. } => NO_VERDICT,
@@ -187,7 +155,7 @@ impl VerdictClient {
                         NO_ANSWER
                     }
                 };
-                MessageVerdict::Deny(Denial::undecided(question.stage, "judge_unavailable", why))
+                Err(Denial::undecided(question.stage, "judge_unavailable", why))
             }
         }
     }
@@ -229,7 +197,7 @@ impl VerdictClient {
         caller: &Caller,
         question: &Question,
         depth: Depth,
-    ) -> Option<MessageVerdict> {
+    ) -> Option<Ruling> {
         let step = match self.decoded(question).await? {
             Ok(step) => step,
             Err(error) => {
@@ -240,49 +208,37 @@ impl VerdictClient {
                     error.message
                 );
                 let message = "The message cannot be read without doubt, so it was stopped.";
-                return Some(MessageVerdict::Deny(Denial::undecided(
-                    question.stage,
-                    "malformed_payload",
-                    message,
-                )));
+                return Some(Err(Denial::undecided(question.stage, "malformed_payload", message)));
             }
         };
         let admitted = match guardian.admit(caller).await {
             Ok(admitted) => admitted,
-            Err(refused) => return Some(MessageVerdict::Deny(not_admitted(refused, question.stage))),
+            Err(refused) => return Some(Err(not_admitted(refused, question.stage))),
         };
         let decided = decide(guardian, admitted.by_gateway(self.mode), step, depth).await?;
         self.ruling(&decided, question.stage)
     }
 
-    fn ruling(&self, decided: &Decided, stage: Stage) -> Option<MessageVerdict> {
+    fn ruling(&self, decided: &Decided, stage: Stage) -> Option<Ruling> {
         let verdict = &decided.verdict;
         if verdict.undecided || decided.recorded == Recorded::No {
             return None;
         }
-        let denial = || {
-            MessageVerdict::Deny(Denial {
-                message: verdict.message.clone(),
-                decision_id: decided.decision_id.clone(),
-                reason_codes: verdict
-                    .reason_codes
-                    .iter()
-                    .map(|code| code.as_str().to_owned())
-                    .collect(),
-                stage,
-            })
+        let codes = verdict.reason_codes.iter();
+        let denial = || Denial {
+            message: verdict.message.clone(),
+            decision_id: decided.decision_id.clone(),
+            reason_codes: codes.map(|code| code.as_str().to_owned()).collect(),
+            stage,
         };
         let modified = match (verdict.decision, &verdict.modified) {
-            (Decision::Allow, _) => return Some(MessageVerdict::Allow),
+            (Decision::Allow, _) => return Some(Ok(None)),
             (Decision::Modify, Some(step)) if step.method.allows_modification() => step,
-            (Decision::Modify | Decision::Deny, _) => return Some(denial()),
+            (Decision::Modify | Decision::Deny, _) => return Some(Err(denial())),
         };
         let request = self.parse(modified.original.json().as_bytes());
-        Some(
-            request
-                .and_then(|mut request| request.remove("params"))
-                .map_or_else(denial, MessageVerdict::Modify),
-        )
+        let params = request.and_then(|mut request| request.remove("params"));
+        Some(params.map(Some).ok_or_else(denial))
     }
 
     async fn ask_there(
@@ -291,7 +247,7 @@ impl VerdictClient {
         url: &Url,
         key: Option<&SecretString>,
         question: &Question,
-    ) -> Option<MessageVerdict> {
+    ) -> Option<Ruling> {
         let id = uuid::Uuid::new_v4().to_string();
         let mut answer = self.post(http, url, key, written(question, &id)).await?;
         if answer.str_of("id") != Some(&id) {
@@ -299,14 +255,14 @@ impl VerdictClient {
         }
         let mut result = answer.remove("result")?;
         match result.str_of("decision")? {
-            "allow" => Some(MessageVerdict::Allow),
+            "allow" => Some(Ok(None)),
             "modify" => {
                 let mut request = result.remove("modifiedRequest")?;
                 let same = request.str_of("method") == Some(question.method) && request.str_of("id") == Some(&id);
-                same.then(|| request.remove("params").map(MessageVerdict::Modify))
-                    .flatten()
+                let params = request.remove("params").filter(|_| same)?;
+                Some(Ok(Some(params)))
             }
-            "deny" => Some(MessageVerdict::Deny(Denial {
+            "deny" => Some(Err(Denial {
                 message: result
                     .str_of("message")
                     .unwrap_or("The message was stopped.")
@@ -351,16 +307,13 @@ impl VerdictClient {
 }
 
 /// Checks a modification: it may change strings, and nothing else. `apart` are the parameters before texts were joined.
-fn checked(ruling: MessageVerdict, question: &Question, apart: &Json) -> MessageVerdict {
-    let MessageVerdict::Modify(mut params) = ruling else {
-        return ruling;
-    };
+fn checked(mut params: Json, question: &Question, apart: &Json) -> Result<Json, Denial> {
     let fits = differs_in_strings_only(&question.params, &params);
     if fits && concatenated::unjoin(apart, &mut params).is_some() {
-        return MessageVerdict::Modify(params);
+        return Ok(params);
     }
     let message = "The message could only go on in a form that is not possible here, so it was stopped.";
-    MessageVerdict::Deny(Denial::undecided(question.stage, "modification_refused", message))
+    Err(Denial::undecided(question.stage, "modification_refused", message))
 }
 
 /// Writes a question as the text of a request. Its parameters are not copied first: they may be as large as a message.

@@ -4,11 +4,11 @@ use super::methods::{Op, Version};
 use crate::gateway::answer::{RpcRequest, carried_by, in_envelope};
 use crate::gateway::cancel_upstream::rpc_cancelling;
 use crate::gateway::denial::Stage;
-use crate::gateway::exchange::Says;
 use crate::gateway::json::{Json, object};
 use crate::gateway::judged_units::{Echo, is_bare};
 use crate::gateway::query::Query;
 use crate::gateway::route::Route;
+use crate::gateway::verdicts::Depth;
 use crate::gateway::verdicts::Question;
 
 /// The binding of a call on the wire.
@@ -147,16 +147,16 @@ impl Call {
     }
 
     /// Tells whether the call has words beside ids and numbers.
-    pub(super) fn says(&self) -> Says {
+    pub(super) fn depth(&self) -> Depth {
         let id = match &self.binding {
             Binding::Rpc { id, .. } => id.clone(),
             Binding::Rest => Json::Null,
         };
         let whole = object([("id", id), ("params", self.said())]);
         if self.op.may_be_bare() && is_bare(&whole) {
-            Says::Identifiers
+            Depth::Rules
         } else {
-            Says::Words
+            Depth::Whole
         }
     }
 

@@ -62,7 +62,7 @@ impl Protocol for Call {
         let owner = webhooks::owner(route, &exchange.received);
         webhooks::check(route, self)?;
         webhooks::hide_trusted(route, self, owner)?;
-        if let Some(step) = exchange.ask(&self.question(route), self.says()).await? {
+        if let Some(step) = exchange.route.verdicts.ask(&self.question(route), self.depth()).await? {
             self.take_modified(step)
                 .ok_or_else(|| Denial::unmodifiable(Stage::Request))?;
         }

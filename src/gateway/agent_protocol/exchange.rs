@@ -10,7 +10,7 @@ use super::shapes::{self, denied, refusal};
 use crate::gateway::answer::Answer;
 use crate::gateway::cancel_upstream::stop;
 use crate::gateway::denial::{Denial, Stage};
-use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, Says, UNASKED_STREAM};
+use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, UNASKED_STREAM};
 use crate::gateway::hold::judge_list;
 use crate::gateway::json::Json;
 use crate::gateway::judged_units::is_bare;
@@ -20,6 +20,7 @@ use crate::gateway::route::Route;
 use crate::gateway::slow_answer::{Awaited, Opened};
 use crate::gateway::sse::Event;
 use crate::gateway::upstream::json_body;
+use crate::gateway::verdicts::Depth;
 
 /// A caller's request.
 pub(super) struct Call {
@@ -46,7 +47,7 @@ impl Call {
     }
 
     fn streams(&self) -> bool {
-        let wants_stream = self.query.says("stream") == Some(true);
+        let wants_stream = self.query.flag("stream") == Some(true);
         self.op == Op::StreamRequest || (self.op == Op::Events && wants_stream)
     }
 
@@ -147,13 +148,9 @@ impl Protocol for Call {
         let route = &exchange.route;
         let asked = self.asked();
         if asked != Json::Object(Vec::new()) {
-            let says = if is_bare(&asked) {
-                Says::Identifiers
-            } else {
-                Says::Words
-            };
+            let depth = if is_bare(&asked) { Depth::Rules } else { Depth::Whole };
             let question = shapes::question(route, None, asked);
-            if exchange.ask(&question, says).await?.is_some() {
+            if exchange.route.verdicts.ask(&question, depth).await?.is_some() {
                 return Err(Denial::unmodifiable(Stage::Request));
             }
         }
@@ -162,7 +159,7 @@ impl Protocol for Call {
         }
         let id = shapes::id_of(&self.body);
         let question = shapes::question(route, id.as_deref(), self.body.clone());
-        if let Some(step) = exchange.ask(&question, Says::Words).await? {
+        if let Some(step) = exchange.route.verdicts.ask(&question, Depth::Whole).await? {
             let carried = shapes::carried_body(step);
             self.body = carried.ok_or_else(|| Denial::unmodifiable(Stage::Request))?;
         }

@@ -10,7 +10,7 @@ use super::tools;
 use crate::gateway::answer::{Answer, RpcRequest, carried_by, in_envelope, rpc_error};
 use crate::gateway::cancel_upstream::stop;
 use crate::gateway::denial::{Denial, Stage};
-use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, Says, UNASKED_STREAM};
+use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, UNASKED_STREAM};
 use crate::gateway::json::{Json, object};
 use crate::gateway::judged_units::{Echo, is_bare};
 use crate::gateway::receive::Received;
@@ -18,6 +18,7 @@ use crate::gateway::route::Route;
 use crate::gateway::slow_answer::{Awaited, Opened};
 use crate::gateway::sse::Event;
 use crate::gateway::upstream::json_body;
+use crate::gateway::verdicts::Depth;
 
 /// A caller's request.
 pub(super) struct Call {
@@ -39,11 +40,11 @@ impl Call {
         }
     }
 
-    fn says(&self) -> Says {
+    fn depth(&self) -> Depth {
         let whole = object([("id", self.request.id.clone()), ("params", self.request.params.clone())]);
         match self.op {
-            Op::Get | Op::Cancel | Op::Subscribe if is_bare(&whole) => Says::Identifiers,
-            Op::Get | Op::Cancel | Op::Subscribe | Op::Send | Op::Unknown => Says::Words,
+            Op::Get | Op::Cancel | Op::Subscribe if is_bare(&whole) => Depth::Rules,
+            Op::Get | Op::Cancel | Op::Subscribe | Op::Send | Op::Unknown => Depth::Whole,
         }
     }
 
@@ -121,7 +122,7 @@ impl Protocol for Call {
         }
         tools::judge(route, params).await?;
         let question = shapes::question(route, self.op, &self.request);
-        if let Some(step) = exchange.ask(&question, self.says()).await? {
+        if let Some(step) = exchange.route.verdicts.ask(&question, self.depth()).await? {
             let carried = shapes::carried_params(self.op, step);
             self.request.params = carried.ok_or_else(|| Denial::unmodifiable(Stage::Request))?;
         }

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::{Json, object};
 use crate::gateway::route::Route;
-use crate::gateway::verdicts::Question;
+use crate::gateway::verdicts::{Depth, Question};
 
 /// Judges every tool call in the parameters of a request.
 pub(super) async fn judge(route: &Route, params: &mut Json) -> Result<(), Denial> {
@@ -54,7 +54,7 @@ async fn judge_call(route: &Route, call: &mut Json) -> Result<(), Denial> {
         params: object([("context", context), ("toolCallRequest", request)]),
         stage: Stage::Request,
     };
-    match route.settle(&question).await? {
+    match route.verdicts.ask(&question, Depth::Whole).await? {
         None => Ok(()),
         Some(params) => {
             let inputs = params.at(&["toolCallRequest", "inputs"]).map_or(&[][..], Json::items);

@@ -6,7 +6,7 @@ use crate::gateway::conversations::Conversation;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::Json;
 use crate::gateway::route::Route;
-use crate::gateway::verdicts::Question;
+use crate::gateway::verdicts::{Depth, Question};
 use crate::wire::chat::{Agent, Call, ChatItem, Log, RunBy};
 
 /// The owner of a conversation: the context that every step of it carries.
@@ -32,7 +32,7 @@ pub(super) enum Fate {
 impl Bench {
     /// Has it judged.
     pub(super) async fn judge(&self, said: &ChatItem, stage: Stage) -> Fate {
-        match self.route.settle(&self.question(said, stage)).await {
+        match self.route.verdicts.ask(&self.question(said, stage), Depth::Whole).await {
             Ok(None) => Fate::Same,
             Ok(Some(mut params)) => {
                 // The context that every step carries was not said.
@@ -70,12 +70,8 @@ impl Bench {
                 reasoning: String::new(),
                 run_by: RunBy::Provider,
             });
-            if self
-                .route
-                .ask_rules(&self.question(&declared, Stage::Request))
-                .await?
-                .is_some()
-            {
+            let question = self.question(&declared, Stage::Request);
+            if self.route.verdicts.ask(&question, Depth::Rules).await?.is_some() {
                 return Err(Denial::unmodifiable(Stage::Request));
             }
             self.route.judged.let_through(digest);

@@ -4,9 +4,9 @@ use super::message::Message;
 use super::pins::Pins;
 use super::session::Session;
 use crate::gateway::denial::{Denial, Stage};
-use crate::gateway::exchange::Says;
 use crate::gateway::json::object;
 use crate::gateway::route::Route;
+use crate::gateway::verdicts::Depth;
 use crate::gateway::verdicts::{Question, VerdictClient};
 
 /// A session, and who decides about its messages.
@@ -36,18 +36,16 @@ impl Pinned {
 
 impl Judge<'_> {
     /// Has a message judged as the step that it is; gives what became of it.
-    pub(super) async fn ask(&self, message: Message, says: Says, stage: Stage) -> Result<Message, Denial> {
+    pub(super) async fn ask(&self, message: Message, depth: Depth, stage: Stage) -> Result<Message, Denial> {
         let params = object([("message", message.value.clone()), ("context", self.session.context())]);
         let question = Question {
             method: "protocols/MCP",
             params,
             stage,
         };
-        let asked = match says {
-            Says::Identifiers => self.verdicts.ask_rules(&question).await?,
-            Says::Words => self.verdicts.settle(&question).await?,
+        let Some(mut params) = self.verdicts.ask(&question, depth).await? else {
+            return Ok(message);
         };
-        let Some(mut params) = asked else { return Ok(message) };
         let value = params.remove("message");
         let value = value.ok_or_else(|| Denial::unmodifiable(stage))?;
         Ok(Message { value, ..message })

@@ -8,8 +8,8 @@ use super::message::{Message, Sort, is_name};
 use super::refusals::{self, Asked};
 use super::structured::still_fits;
 use crate::gateway::denial::{Denial, Stage};
-use crate::gateway::exchange::Says;
 use crate::gateway::json::Json;
+use crate::gateway::verdicts::Depth;
 
 /// The result of judging a message.
 #[derive(Debug, Default)]
@@ -70,8 +70,8 @@ impl Judge<'_> {
         {
             params.set("arguments", edited);
         }
-        let says = message.says();
-        let judging = self.ask(message, says, Stage::Request);
+        let depth = message.depth();
+        let judging = self.ask(message, depth, Stage::Request);
         match asked.in_time(Stage::Request, judging).await {
             Ok(after) => {
                 if after.value != before.value {
@@ -86,8 +86,8 @@ impl Judge<'_> {
 
     async fn request_of_server(&self, message: Message) -> Passed {
         let (method, id) = (message.method.clone(), message.id.clone());
-        let says = message.says();
-        match self.ask(message, says, Stage::Response).await {
+        let depth = message.depth();
+        match self.ask(message, depth, Stage::Response).await {
             Ok(message) => {
                 self.session.ask_back(&message);
                 Passed::on(message.value)
@@ -109,8 +109,8 @@ impl Judge<'_> {
         if stage == Stage::Response && message.method == "notifications/progress" {
             self.session.note_progress(&message);
         }
-        let says = message.says();
-        match self.ask(message, says, stage).await {
+        let depth = message.depth();
+        match self.ask(message, depth, stage).await {
             Ok(message) => Passed::on(message.value),
             Err(denial) => nowhere(denial),
         }
@@ -121,8 +121,8 @@ impl Judge<'_> {
     async fn answer_of_client(&self, message: Message) -> Passed {
         let id = message.id.clone();
         let method = self.session.take_asked_back(&id).unwrap_or_default();
-        let says = says_of_answer(&message);
-        match self.ask(message, says, Stage::Request).await {
+        let depth = depth_of_answer(&message);
+        match self.ask(message, depth, Stage::Request).await {
             Ok(message) => Passed::on(message.value),
             Err(denial) => Passed {
                 on: Some(refusals::to_server(&method, &id, &denial)),
@@ -182,8 +182,8 @@ impl Judge<'_> {
             return self.greeting(message).await;
         }
         let before = message.value.at(&["result", "structuredContent"]).cloned();
-        let says = says_of_answer(&message);
-        let after = self.ask(message, says, Stage::Response).await?.value;
+        let depth = depth_of_answer(&message);
+        let after = self.ask(message, depth, Stage::Response).await?.value;
         if let (Some(before), Some(now)) = (before, after.at(&["result", "structuredContent"])) {
             let schema = asked.tool.as_deref().and_then(|tool| self.session.schema(tool));
             if !still_fits(&before, now, schema.as_deref()) {
@@ -200,14 +200,14 @@ impl Judge<'_> {
             .value
             .get_mut("result")
             .and_then(|result| result.remove("instructions"));
-        match self.ask(message, Says::Words, Stage::Response).await {
+        match self.ask(message, Depth::Whole, Stage::Response).await {
             Ok(message) => Ok(message.value),
             Err(denial) if instructions.is_some() => {
                 tracing::warn!(
                     decision = denial.decision_id,
                     "the instructions of an MCP server were left out"
                 );
-                Ok(self.ask(bare, Says::Words, Stage::Response).await?.value)
+                Ok(self.ask(bare, Depth::Whole, Stage::Response).await?.value)
             }
             Err(denial) => Err(denial),
         }
@@ -222,10 +222,10 @@ fn nowhere(denial: Denial) -> Passed {
 }
 
 /// Checks what an answer says: one with an empty result says nothing.
-fn says_of_answer(message: &Message) -> Says {
+fn depth_of_answer(message: &Message) -> Depth {
     match message.value.get("result") {
-        Some(Json::Object(members)) if members.is_empty() && is_name(&message.id) => Says::Identifiers,
-        Some(_) | None => Says::Words,
+        Some(Json::Object(members)) if members.is_empty() && is_name(&message.id) => Depth::Rules,
+        Some(_) | None => Depth::Whole,
     }
 }
 

@@ -4,8 +4,8 @@
 use super::asking::Judge;
 use super::message::Message;
 use crate::gateway::denial::{Denial, Stage};
-use crate::gateway::exchange::Says;
 use crate::gateway::json::Json;
+use crate::gateway::verdicts::Depth;
 
 /// A list of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +70,7 @@ pub(super) fn method_of(answer: &Json) -> Option<&'static str> {
 /// Has a list judged; gives the answer with the entries that may be shown.
 pub(super) async fn judged(judge: &Judge<'_>, list: List, message: Message) -> Result<Json, Denial> {
     let before = message.value.clone();
-    let mut after = match judge.ask(message.clone(), Says::Words, Stage::Response).await {
+    let mut after = match judge.ask(message.clone(), Depth::Whole, Stage::Response).await {
         Ok(after) => {
             for entry in entries(&after.value, list) {
                 judge
@@ -155,11 +155,13 @@ async fn each(judge: &Judge<'_>, list: List, message: Message) -> Result<Json, D
             ..message.clone()
         }
     };
-    let mut bare = judge.ask(with(Vec::new()), Says::Words, Stage::Response).await?.value;
+    let mut bare = judge.ask(with(Vec::new()), Depth::Whole, Stage::Response).await?.value;
     let mut shown = Vec::new();
     for (index, entry) in entries(&message.value, list).iter().enumerate() {
         let ruling = if index < MAX {
-            judge.ask(with(vec![entry.clone()]), Says::Words, Stage::Response).await
+            judge
+                .ask(with(vec![entry.clone()]), Depth::Whole, Stage::Response)
+                .await
         } else {
             let why = "The list is longer than can be judged.";
             Err(Denial::undecided(Stage::Response, "oversized", why))

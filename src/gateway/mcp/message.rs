@@ -1,8 +1,8 @@
 //! One message of MCP: JSON-RPC that either side may send.
 
-use crate::gateway::exchange::Says;
 use crate::gateway::json::Json;
 use crate::gateway::protocol_words::MAX_ID_BYTES;
+use crate::gateway::verdicts::Depth;
 use crate::wire::is_identifier;
 
 /// The member of `_meta` in which a request names the version of MCP that it speaks.
@@ -92,12 +92,12 @@ impl Message {
     }
 
     /// Checks if a request or notification says more than identifiers and words of the protocol.
-    pub(super) fn says(&self) -> Says {
+    pub(super) fn depth(&self) -> Depth {
         let params = self.value.get("params").unwrap_or(&Json::Null);
         if BY_RULES.contains(&self.method.as_str()) && is_name(&self.id) && is_bare(params) {
-            Says::Identifiers
+            Depth::Rules
         } else {
-            Says::Words
+            Depth::Whole
         }
     }
 }

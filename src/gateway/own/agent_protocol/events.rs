@@ -22,7 +22,7 @@ pub(super) fn answer(desk: &Desk, received: Received, id: Option<&str>, query: &
     let Some(task) = desk.tasks.find(&received, id) else {
         return of_run(desk, &received, id).unwrap_or_else(Refused::into_response);
     };
-    if query.says("stream") == Some(true) {
+    if query.flag("stream") == Some(true) {
         return stream(received, task, since.unwrap_or_default());
     }
     let events = happened(&task);

@@ -72,7 +72,7 @@ pub(super) fn process(desk: &Desk, received: &Received, path: &str, query: &Quer
             events::happened(&task).pop().unwrap_or_default()
         }
     };
-    if query.says("wait") == Some(false) {
+    if query.flag("wait") == Some(false) {
         let ids = json!({"request_id": event.get("request_id"), "run_id": event.get("run_id"), "thread_id": event.get("run_id")});
         return Ok(Answer::json(StatusCode::ACCEPTED, ids.to_string()).into_response());
     }
