@@ -33,6 +33,12 @@ impl Kept {
         self.0.insert(key, value);
     }
 
+    /// Returns the only value of this type that the protocol keeps, if it keeps no other.
+    pub(super) fn only<V: Default + Send + Sync + 'static>(&self) -> Arc<V> {
+        let made = || -> Arc<dyn Any + Send + Sync> { Arc::<V>::default() };
+        self.0.get_with(Digest::default(), made).downcast().unwrap_or_default()
+    }
+
     /// Forgets a value.
     pub(super) fn forget(&self, key: Digest) {
         self.0.invalidate(&key);

@@ -11,7 +11,6 @@ use axum::routing::any;
 use http::{HeaderValue, Request, StatusCode};
 
 use super::error::GatewayError;
-use super::own::Desk;
 use super::protocols::{Entry, PROTOCOLS};
 use super::receive::{METHODS, NotTaken, Received, receive};
 use super::route::Route;
@@ -63,7 +62,7 @@ pub(super) struct House {
 struct Slot {
     listen: Listen,
     address: SocketAddr,
-    desk: Arc<ArcSwapOption<Desk>>,
+    route: Arc<ArcSwapOption<Route>>,
 }
 
 impl Gateways {
@@ -109,7 +108,7 @@ impl Gateways {
 /// Settings that are in order, and not in force yet.
 pub struct Renewed {
     slots: Arc<[Slot]>,
-    desks: Vec<Option<Desk>>,
+    routes: Vec<Option<Route>>,
     waiting: Vec<String>,
 }
 
@@ -122,17 +121,17 @@ impl Reload {
     pub fn prepare(&self, settings: &[Settings]) -> Result<Renewed, GatewayError> {
         let renewed = |slot: &Slot| {
             let settings = settings.iter().find(|settings| settings.listen == slot.listen);
-            let before = slot.desk.load_full();
+            let before = slot.route.load_full();
             settings
-                .map(|settings| self.house.desk(settings, slot.address, before.as_deref()))
+                .map(|settings| self.house.route(settings, slot.address, before.as_deref()))
                 .transpose()
         };
-        let desks = self.slots.iter().map(renewed).collect::<Result<_, _>>()?;
+        let routes = self.slots.iter().map(renewed).collect::<Result<_, _>>()?;
         let has_place = |settings: &&Settings| self.slots.iter().any(|slot| slot.listen == settings.listen);
         let waiting = settings.iter().filter(|settings| !has_place(settings));
         Ok(Renewed {
             slots: Arc::clone(&self.slots),
-            desks,
+            routes,
             waiting: waiting.map(|settings| settings.name.clone()).collect(),
         })
     }
@@ -142,8 +141,8 @@ impl Renewed {
     /// Puts them in force; exchanges that are under way end as they began. Returns the names of gateways that have to wait for a start, because their
     /// addresses are not listened on.
     pub fn put_in_force(self) -> Vec<String> {
-        for (slot, desk) in self.slots.iter().zip(self.desks) {
-            slot.desk.store(desk.map(Arc::new));
+        for (slot, route) in self.slots.iter().zip(self.routes) {
+            slot.route.store(route.map(Arc::new));
         }
         self.waiting
     }
@@ -174,20 +173,20 @@ impl House {
                 Some((_, address)) => *address,
                 None => self.served_at,
             };
-            let desk = Arc::new(ArcSwapOption::from_pointee(self.desk(settings, address, None)?));
+            let route = Arc::new(ArcSwapOption::from_pointee(self.route(settings, address, None)?));
             slots.push(Slot {
                 listen: settings.listen.clone(),
                 address,
-                desk: Arc::clone(&desk),
+                route: Arc::clone(&route),
             });
             match (&settings.listen, listener) {
-                (Listen::Path(path), _) => router = router.merge(routes(path, desk, self.protocols)),
+                (Listen::Path(path), _) => router = router.merge(routes(path, route, self.protocols)),
                 (Listen::Address(_), None) => {}
                 (Listen::Address(_), Some((listener, address))) => own.push(Own {
                     name: settings.name.clone(),
                     listener,
                     address,
-                    router: routes("", desk, self.protocols),
+                    router: routes("", route, self.protocols),
                 }),
             }
         }
@@ -199,29 +198,28 @@ impl House {
     }
 
     /// Makes a gateway that listens at this address; `before` is the same one under its settings until now.
-    fn desk(&self, settings: &Settings, address: SocketAddr, before: Option<&Desk>) -> Result<Desk, GatewayError> {
+    fn route(&self, settings: &Settings, address: SocketAddr, before: Option<&Route>) -> Result<Route, GatewayError> {
         if settings.is_unprotected(self.served_at) {
             let why = "refusing to be reached by others without keys: give `client_keys`, listen on a loopback address, or set \
                        `allow_unauthenticated = true`";
             return Err(GatewayError::of(&settings.name, why));
         }
-        let route = Route::new(
+        Route::new(
             settings.clone(),
             &format!("{}://{address}", settings.scheme),
             Arc::clone(&self.guardian),
             (Arc::clone(&self.memory), Arc::clone(&self.keyring)),
-            before.map(|before| &*before.route),
-        )?;
-        Ok(Desk::new(Arc::new(route), before))
+            before,
+        )
     }
 }
 
-fn routes(path: &str, slot: Arc<ArcSwapOption<Desk>>, protocols: &'static [Entry]) -> Router {
+fn routes(path: &str, slot: Arc<ArcSwapOption<Route>>, protocols: &'static [Entry]) -> Router {
     let prefix = path.to_owned();
     let handler = move |request: Request<Body>| {
-        let (desk, prefix) = (slot.load_full(), prefix.clone());
+        let (route, prefix) = (slot.load_full(), prefix.clone());
         async move {
-            let Some(desk) = desk else {
+            let Some(route) = route else {
                 return refuse(StatusCode::NOT_FOUND, "this gateway was closed");
             };
             let rest = request
@@ -230,7 +228,7 @@ fn routes(path: &str, slot: Arc<ArcSwapOption<Desk>>, protocols: &'static [Entry
                 .strip_prefix(prefix.as_str())
                 .unwrap_or_default()
                 .to_owned();
-            handle(Desk::clone(&desk), rest, request, protocols).await
+            handle(route, rest, request, protocols).await
         }
     };
     let router = Router::new()
@@ -244,8 +242,7 @@ fn routes(path: &str, slot: Arc<ArcSwapOption<Desk>>, protocols: &'static [Entry
     router.layer(tower_http::catch_panic::CatchPanicLayer::custom(panicked))
 }
 
-async fn handle(desk: Desk, rest: String, request: Request<Body>, protocols: &'static [Entry]) -> Response {
-    let route = Arc::clone(&desk.route);
+async fn handle(route: Arc<Route>, rest: String, request: Request<Body>, protocols: &'static [Entry]) -> Response {
     let received = match receive(&route, rest, request).await {
         Ok(received) => received,
         Err(NotTaken(status, message)) => {
@@ -258,8 +255,10 @@ async fn handle(desk: Desk, rest: String, request: Request<Body>, protocols: &'s
     }
     let spoken = route.settings.protocol.name;
     match protocols.iter().find(|entry| entry.protocol.name == spoken) {
-        Some(entry) if route.upstream.is_none() => (entry.serve_own)(desk, received).await,
-        Some(entry) => (entry.serve)(route, received).await,
+        Some(entry) => {
+            let own = entry.serve_own.filter(|_| route.upstream.is_none());
+            own.unwrap_or(entry.serve)(route, received).await
+        }
         None => refuse(StatusCode::NOT_FOUND, "there is nothing here"),
     }
 }

@@ -5,21 +5,23 @@ use std::sync::Arc;
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 
-use super::own::{self, Desk};
+use super::own;
 use super::receive::Received;
 use super::route::Route;
 use super::settings::Protocol;
 use super::transport::SESSION_ID;
 use super::{a2a, agent_protocol, agentvault, chat, mcp};
 
+type Serve = fn(Arc<Route>, Received) -> BoxFuture<'static, Response>;
+
 /// A line of the table.
 pub struct Entry {
     /// The properties of the protocol.
     pub protocol: Protocol,
     /// Answers a caller of the agent behind the gateway.
-    pub(super) serve: fn(Arc<Route>, Received) -> BoxFuture<'static, Response>,
-    /// Answers a caller of the guardian itself.
-    pub(super) serve_own: fn(Desk, Received) -> BoxFuture<'static, Response>,
+    pub(super) serve: Serve,
+    /// Answers a caller of the guardian itself, where it is an agent of this protocol.
+    pub(super) serve_own: Option<Serve>,
 }
 
 /// The properties of a protocol if its line says nothing else.
@@ -47,7 +49,7 @@ pub static PROTOCOLS: [Entry; 6] = [
             ..PLAIN
         },
         serve: |route, received| Box::pin(a2a::serve(route, received)),
-        serve_own: |desk, received| Box::pin(own::a2a::serve(desk, received)),
+        serve_own: Some(|route, received| Box::pin(own::a2a::serve(route, received))),
     },
     Entry {
         protocol: Protocol {
@@ -58,7 +60,7 @@ pub static PROTOCOLS: [Entry; 6] = [
             ..PLAIN
         },
         serve: |route, received| Box::pin(agentvault::serve(route, received)),
-        serve_own: |desk, received| Box::pin(own::agentvault::serve(desk, received)),
+        serve_own: Some(|route, received| Box::pin(own::agentvault::serve(route, received))),
     },
     Entry {
         protocol: Protocol {
@@ -67,7 +69,7 @@ pub static PROTOCOLS: [Entry; 6] = [
             ..PLAIN
         },
         serve: |route, received| Box::pin(agent_protocol::serve(route, received)),
-        serve_own: |desk, received| Box::pin(own::agent_protocol::serve(desk, received)),
+        serve_own: Some(|route, received| Box::pin(own::agent_protocol::serve(route, received))),
     },
     Entry {
         protocol: Protocol {
@@ -78,8 +80,7 @@ pub static PROTOCOLS: [Entry; 6] = [
             ..PLAIN
         },
         serve: |route, received| Box::pin(mcp::serve(route, received)),
-        // Without a server behind it there is no answer, and the exchange says so.
-        serve_own: |desk, received| Box::pin(mcp::serve(desk.route, received)),
+        serve_own: None,
     },
     Entry {
         protocol: Protocol {
@@ -96,7 +97,7 @@ pub static PROTOCOLS: [Entry; 6] = [
             ..PLAIN
         },
         serve: |route, received| Box::pin(chat::serve_openai(route, received)),
-        serve_own: |_, _| Box::pin(async { chat::no_model() }),
+        serve_own: None,
     },
     Entry {
         protocol: Protocol {
@@ -113,6 +114,6 @@ pub static PROTOCOLS: [Entry; 6] = [
             ..PLAIN
         },
         serve: |route, received| Box::pin(chat::serve_anthropic(route, received)),
-        serve_own: |_, _| Box::pin(async { chat::no_model() }),
+        serve_own: None,
     },
 ];

@@ -44,7 +44,7 @@ static TOY: [Entry; 1] = [Entry {
         answered: &[],
     },
     serve: |route, received| Box::pin(serve(route, received)),
-    serve_own: |_, _| Box::pin(async { Answer::json(StatusCode::NOT_FOUND, String::new()).into_response() }),
+    serve_own: None,
 }];
 
 async fn serve(route: Arc<Route>, mut received: Received) -> Response {

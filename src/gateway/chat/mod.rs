@@ -91,13 +91,6 @@ impl Op {
     }
 }
 
-/// Returns the answer if there is no model.
-pub(super) fn no_model() -> Response {
-    Api::Completions
-        .error(StatusCode::NOT_FOUND, "there is no model behind this gateway")
-        .into_response()
-}
-
 /// Answers a request of an agent that speaks OpenAI's interfaces.
 pub(super) async fn serve_openai(route: Arc<Route>, received: Received) -> Response {
     serve(route, received, Api::Completions).await

@@ -1,22 +1,23 @@
 //! The guardian as an agent of AgentVault.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::tasks::{Desk, Names, Phase, Task};
+use super::tasks::{Names, Phase, Task, Tasks, streamed};
 use super::verdict::line;
 use super::{DESCRIPTION, JUDGE_STEP, JUDGE_TRACE, NAME, read_text};
 use crate::gateway::agentvault::{auth_schemes, public};
-use crate::gateway::answer::{Answer, RpcRequest, events_response, rpc_error, stream_response};
-use crate::gateway::body::{self, Chunks, SSE_HEARTBEAT};
+use crate::gateway::answer::{Answer, RpcRequest, events_response, rpc_error};
 use crate::gateway::json::Json;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 
 /// Answers a caller.
-pub(in crate::gateway) async fn serve(route: Desk, received: Received) -> Response {
+pub(in crate::gateway) async fn serve(route: Arc<Route>, received: Received) -> Response {
     if received.method == Method::GET && received.rest == "/agent-card.json" {
         return Answer::json(StatusCode::OK, card(&route).to_string()).into_response();
     }
@@ -29,7 +30,7 @@ pub(in crate::gateway) async fn serve(route: Desk, received: Received) -> Respon
         Err(answer) => return answer.into_response(),
     };
     let id = request.params.str_of("id");
-    let task = id.and_then(|id| route.tasks.find(&received, id));
+    let task = id.and_then(|id| Tasks::of(&route).find(&received, id));
     match (request.name.as_str(), task) {
         ("tasks/send", None) if id.is_none() => send(&route, &received, &request),
         // Everything there is to judge is handed in at once.
@@ -63,7 +64,7 @@ fn card(route: &Route) -> Value {
     })
 }
 
-fn send(route: &Desk, received: &Received, request: &RpcRequest) -> Response {
+fn send(route: &Arc<Route>, received: &Received, request: &RpcRequest) -> Response {
     let parts = request.params.at(&["message", "parts"]).map_or(&[][..], Json::items);
     let handed_in: Vec<Json> = parts
         .iter()
@@ -72,7 +73,7 @@ fn send(route: &Desk, received: &Received, request: &RpcRequest) -> Response {
             content => Some(content.clone()),
         })
         .collect();
-    match route.tasks.begin(&route.route, received, &handed_in, Names::default()) {
+    match Tasks::of(route).begin(route, received, &handed_in, Names::default()) {
         Ok(task) => result(request, &json!({"id": task.id})),
         Err(why) => error(request, -32602, &why.to_string()),
     }
@@ -105,44 +106,27 @@ fn whole(task: &Task) -> Value {
 
 /// Streams the progress of a task, to its end.
 fn follow(received: Received, task: Task) -> Response {
-    stream_response(body::worked(SSE_HEARTBEAT, |out: Chunks| async move {
-        // It counts among the exchanges under way as long as it is read.
-        let _received = received;
-        let now = || jiff::Timestamp::now().to_string();
-        let send = async |name: &str, mut data: Value| {
-            if let Some(members) = data.as_object_mut() {
-                members.insert("taskId".to_owned(), json!(task.id));
-                members.insert("timestamp".to_owned(), json!(now()));
-            }
-            out.send(Event::named(name, data.to_string()).to_bytes().into())
-                .await
-                .is_ok()
+    let id = task.id.clone();
+    streamed(received, &task, move |now| {
+        let status = |state: &str, message: Value| ("task_status", json!({"state": state, "message": message}));
+        let said = match &now.phase {
+            Phase::Waiting | Phase::Working => vec![status("WORKING", now.said().into())],
+            Phase::Judged(verdict) => vec![
+                ("task_message", json!({"message": message(verdict)})),
+                ("task_artifact", json!({"artifact": artifact(verdict)})),
+                status("COMPLETED", Value::Null),
+            ],
+            Phase::Canceled => vec![status("CANCELED", Value::Null)],
         };
-        let mut progress = task.follow();
-        loop {
-            let now = progress.borrow_and_update().clone();
-            match &now.phase {
-                Phase::Waiting | Phase::Working => {
-                    let working = json!({"state": "WORKING", "message": now.said()});
-                    if !send("task_status", working).await || progress.changed().await.is_err() {
-                        return;
-                    }
-                }
-                Phase::Judged(verdict) => {
-                    if send("task_message", json!({"message": message(verdict)})).await
-                        && send("task_artifact", json!({"artifact": artifact(verdict)})).await
-                    {
-                        send("task_status", json!({"state": "COMPLETED", "message": null})).await;
-                    }
-                    return;
-                }
-                Phase::Canceled => {
-                    send("task_status", json!({"state": "CANCELED", "message": null})).await;
-                    return;
-                }
+        let event = |(name, mut data): (&str, Value)| {
+            if let Some(members) = data.as_object_mut() {
+                members.insert("taskId".to_owned(), json!(id));
+                members.insert("timestamp".to_owned(), json!(jiff::Timestamp::now().to_string()));
             }
-        }
-    }))
+            Event::named(name, data.to_string())
+        };
+        said.into_iter().map(event).collect()
+    })
 }
 
 fn result(request: &RpcRequest, result: &Value) -> Response {

@@ -10,8 +10,6 @@ mod verdict;
 
 use super::json::Json;
 
-pub(super) use tasks::Desk;
-
 const NAME: &str = "Guardian";
 const DESCRIPTION: &str = "Judges what agents are about to do, or have received: allow, modify or deny, with reasons.";
 const JUDGE_STEP: &str = "Judges one step: an AOS request, or a message as text.";

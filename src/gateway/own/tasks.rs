@@ -1,19 +1,22 @@
 //! Judging as a task: it begins when something is handed in, goes on step by step, and ends with a verdict.
 
-use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use axum::response::Response;
 use jiff::Timestamp;
 use moka::sync::Cache;
 use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
 use super::verdict::{Judged, verdict};
+use crate::gateway::answer::stream_response;
+use crate::gateway::body::{self, Chunks, SSE_HEARTBEAT};
 use crate::gateway::json::Json;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
+use crate::gateway::sse::Event;
 use crate::wire::chat::{self, MAX_STEPS, NoTrace, Traced, Under};
 
 /// The progress of a task.
@@ -117,31 +120,6 @@ impl Task {
     }
 }
 
-/// A route on which the guardian itself is asked, and its tasks.
-#[derive(Clone)]
-pub(in crate::gateway) struct Desk {
-    pub(in crate::gateway) route: Arc<Route>,
-    pub(super) tasks: Arc<Tasks>,
-}
-
-impl Desk {
-    /// Makes the desk of a route; with the tasks of the same route under other settings.
-    pub(in crate::gateway) fn new(route: Arc<Route>, before: Option<&Self>) -> Self {
-        Self {
-            route,
-            tasks: before.map(|before| Arc::clone(&before.tasks)).unwrap_or_default(),
-        }
-    }
-}
-
-impl Deref for Desk {
-    type Target = Route;
-
-    fn deref(&self) -> &Route {
-        &self.route
-    }
-}
-
 /// Returns `true` if a caller may name a task or a conversation so.
 pub(super) fn is_name(text: &str) -> bool {
     text.len() <= 128 && text.chars().all(|c| c.is_ascii_alphanumeric() || "-_.:/+=".contains(c))
@@ -202,6 +180,30 @@ impl Default for Tasks {
     }
 }
 
+/// Streams a task: the events that `events` makes of its progress, until it has ended or waits for its caller.
+pub(super) fn streamed(
+    received: Received,
+    task: &Task,
+    mut events: impl FnMut(&Progress) -> Vec<Event> + Send + 'static,
+) -> Response {
+    let mut progress = task.follow();
+    stream_response(body::worked(SSE_HEARTBEAT, |out: Chunks| async move {
+        // It counts among the exchanges under way as long as it is read.
+        let _received = received;
+        loop {
+            let now = progress.borrow_and_update().clone();
+            for event in events(&now) {
+                if out.send(event.to_bytes().into()).await.is_err() {
+                    return;
+                }
+            }
+            if now.has_ended() || now.phase == Phase::Waiting || progress.changed().await.is_err() {
+                return;
+            }
+        }
+    }))
+}
+
 /// The names that a caller gives to what it begins; made up if it gives none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
@@ -210,6 +212,11 @@ pub(super) struct Names {
 }
 
 impl Tasks {
+    /// Returns the tasks of a route; they stay when its settings change.
+    pub(super) fn of(route: &Route) -> Arc<Self> {
+        route.kept.only()
+    }
+
     /// Begins to judge what was handed in.
     pub(super) fn begin(
         &self,

@@ -4,6 +4,8 @@ mod call;
 mod faults;
 mod shapes;
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -11,21 +13,22 @@ use serde_json::{Value, json};
 use call::Call;
 use faults::Fault;
 
-use super::tasks::{Desk, Names, NoTask, Phase, Progress, Task, is_name};
+use super::tasks::{Names, NoTask, Phase, Task, Tasks, is_name, streamed};
 use crate::gateway::a2a::{Op, Version};
-use crate::gateway::answer::{Answer, stream_response};
-use crate::gateway::body::{self, Chunks, JSON_HEARTBEAT, SSE_HEARTBEAT};
+use crate::gateway::answer::Answer;
+use crate::gateway::body::{self, Chunks, JSON_HEARTBEAT};
 use crate::gateway::json::Json;
 use crate::gateway::receive::Received;
+use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 
 /// Answers a caller.
-pub(in crate::gateway) async fn serve(desk: Desk, received: Received) -> Response {
+pub(in crate::gateway) async fn serve(route: Arc<Route>, received: Received) -> Response {
     let shows_card = ["/.well-known/agent-card.json", "/.well-known/agent.json"].contains(&received.rest.as_str());
     if received.method == Method::GET && shows_card {
-        return Answer::json(StatusCode::OK, shapes::card(&desk).to_string()).into_response();
+        return Answer::json(StatusCode::OK, shapes::card(&route).to_string()).into_response();
     }
-    let call = match Call::read(&desk, &received) {
+    let call = match Call::read(&route, &received) {
         Ok(call) => call,
         Err(answer) => return answer.into_response(),
     };
@@ -38,12 +41,12 @@ pub(in crate::gateway) async fn serve(desk: Desk, received: Received) -> Respons
         return call.refuse(&Fault::VersionNotSupported);
     }
     match call.op {
-        Op::Send => send(desk, call, received),
-        Op::Stream => match begin(&desk, &received, &call) {
+        Op::Send => send(route, call, received),
+        Op::Stream => match begin(&route, &received, &call) {
             Ok(task) => follow(received, call, task),
             Err(fault) => call.refuse(&fault),
         },
-        Op::Subscribe => match find(&desk, &received, &call) {
+        Op::Subscribe => match find(&route, &received, &call) {
             // A task that has ended has nothing more to tell.
             Ok(task) if task.progress().has_ended() && call.version == Version::V1 => {
                 call.refuse(&Fault::Unsupported("the task has ended"))
@@ -53,16 +56,16 @@ pub(in crate::gateway) async fn serve(desk: Desk, received: Received) -> Respons
         },
         Op::Get => answer(
             &call,
-            find(&desk, &received, &call).map(|task| call.shape().whole(&task)),
+            find(&route, &received, &call).map(|task| call.shape().whole(&task)),
         ),
         Op::Cancel => {
-            let canceled = find(&desk, &received, &call).and_then(|task| match task.cancel() {
+            let canceled = find(&route, &received, &call).and_then(|task| match task.cancel() {
                 true => Ok(call.shape().whole(&task)),
                 false => Err(Fault::NotCancelable),
             });
             answer(&call, canceled)
         }
-        Op::List => answer(&call, list(&desk, &received, &call)),
+        Op::List => answer(&call, list(&route, &received, &call)),
         Op::PushSet | Op::PushGet | Op::PushList | Op::PushDelete => call.refuse(&Fault::NoPush),
         Op::Card => call.refuse(&Fault::NoExtendedCard),
         Op::Unknown => call.refuse(&Fault::NoSuchMethod),
@@ -76,15 +79,15 @@ fn answer(call: &Call, result: Result<Value, Fault>) -> Response {
     }
 }
 
-fn find(desk: &Desk, received: &Received, call: &Call) -> Result<Task, Fault> {
+fn find(route: &Arc<Route>, received: &Received, call: &Call) -> Result<Task, Fault> {
     let id = call
         .task
         .as_deref()
         .ok_or(Fault::InvalidParams("expected the id of a task".to_owned()))?;
-    desk.tasks.find(received, id).ok_or(Fault::NoSuchTask)
+    Tasks::of(route).find(received, id).ok_or(Fault::NoSuchTask)
 }
 
-fn begin(desk: &Desk, received: &Received, call: &Call) -> Result<Task, Fault> {
+fn begin(route: &Arc<Route>, received: &Received, call: &Call) -> Result<Task, Fault> {
     let wrong = |what: &str| Fault::InvalidParams(what.to_owned());
     let message = call.params.get("message").filter(|message| message.is_object());
     let message = message.ok_or_else(|| wrong("expected a `message` with parts"))?;
@@ -92,7 +95,7 @@ fn begin(desk: &Desk, received: &Received, call: &Call) -> Result<Task, Fault> {
         return Err(wrong("expected a `messageId` in the message"));
     }
     if let Some(id) = message.str_of("taskId").filter(|id| !id.is_empty()) {
-        return match desk.tasks.find(received, id) {
+        return match Tasks::of(route).find(received, id) {
             // Everything there is to judge is handed in at once.
             Some(_) => Err(Fault::Unsupported("the task takes no further messages")),
             None => Err(Fault::NoSuchTask),
@@ -105,9 +108,7 @@ fn begin(desk: &Desk, received: &Received, call: &Call) -> Result<Task, Fault> {
             .filter(|id| !id.is_empty() && is_name(id))
             .map(str::to_owned),
     };
-    let begun = desk
-        .tasks
-        .begin(&desk.route, received, &call.shape().handed_in(message), names);
+    let begun = Tasks::of(route).begin(route, received, &call.shape().handed_in(message), names);
     begun.map_err(|why| match why {
         NoTask::NoTrace(_) | NoTask::Taken => Fault::InvalidParams(why.to_string()),
         NoTask::Overloaded => Fault::Overloaded(why.to_string()),
@@ -115,8 +116,8 @@ fn begin(desk: &Desk, received: &Received, call: &Call) -> Result<Task, Fault> {
 }
 
 /// Begins a task and waits for its end, unless the caller does not want to.
-fn send(desk: Desk, call: Call, received: Received) -> Response {
-    let task = match begin(&desk, &received, &call) {
+fn send(route: Arc<Route>, call: Call, received: Received) -> Response {
+    let task = match begin(&route, &received, &call) {
         Ok(task) => task,
         Err(fault) => return call.refuse(&fault),
     };
@@ -138,46 +139,26 @@ fn send(desk: Desk, call: Call, received: Received) -> Response {
 
 /// Streams the progress of a task, to its end.
 fn follow(received: Received, call: Call, task: Task) -> Response {
-    stream_response(body::worked(SSE_HEARTBEAT, |out: Chunks| async move {
-        let _received = received;
-        let shape = call.shape();
-        let send = async |result: Value| {
-            let event = Event::of(call.text(&result));
-            out.send(event.to_bytes().into()).await.is_ok()
-        };
-        let mut progress = task.follow();
-        if !send(shape.sent(&task)).await || (call.op == Op::Subscribe && progress.borrow_and_update().has_ended()) {
-            return;
+    let (shape, of) = (call.shape(), task.clone());
+    let mut first = Some(shape.sent(&task));
+    streamed(received, &task, move |now| {
+        let mut results: Vec<Value> = first.take().into_iter().collect();
+        let has_ended_before = !results.is_empty() && call.op == Op::Subscribe && now.has_ended();
+        match &now.phase {
+            _ if has_ended_before => {}
+            Phase::Waiting | Phase::Working => results.push(shape.update(&of, now, Some(&now.said()))),
+            Phase::Judged(verdict) => results.extend([shape.artifact(&of, verdict), shape.update(&of, now, None)]),
+            Phase::Canceled => results.push(shape.update(&of, now, None)),
         }
-        loop {
-            let now: Progress = progress.borrow_and_update().clone();
-            match &now.phase {
-                Phase::Waiting | Phase::Working => {
-                    let said = now.said();
-                    if !send(shape.update(&task, &now, Some(&said))).await || progress.changed().await.is_err() {
-                        return;
-                    }
-                }
-                Phase::Judged(verdict) => {
-                    if send(shape.artifact(&task, verdict)).await {
-                        send(shape.update(&task, &now, None)).await;
-                    }
-                    return;
-                }
-                Phase::Canceled => {
-                    send(shape.update(&task, &now, None)).await;
-                    return;
-                }
-            }
-        }
-    }))
+        results.iter().map(|result| Event::of(call.text(result))).collect()
+    })
 }
 
 const MAX_ON_A_PAGE: usize = 100;
 const ON_A_PAGE: usize = 50;
 
 /// Returns a page of the caller's tasks, the latest change first.
-fn list(desk: &Desk, received: &Received, call: &Call) -> Result<Value, Fault> {
+fn list(route: &Arc<Route>, received: &Received, call: &Call) -> Result<Value, Fault> {
     let wrong = |what: &str| Fault::InvalidParams(what.to_owned());
     let asked = |name: &str| call.params.str_of(name).filter(|text| !text.is_empty());
     let number = |name: &str| match call.params.get(name) {
@@ -198,7 +179,7 @@ fn list(desk: &Desk, received: &Received, call: &Call) -> Result<Value, Fault> {
         .transpose()
         .map_err(|_| wrong("expected a timestamp as `statusTimestampAfter`"))?;
     let shape = call.shape();
-    let mut tasks = desk.tasks.all(received);
+    let mut tasks = Tasks::of(route).all(received);
     tasks.retain(|task| {
         let progress = task.progress();
         asked("contextId").is_none_or(|context| context == task.context)

@@ -1,29 +1,30 @@
 //! The events of a request: they follow from its progress, so that a caller that asks again sees the same ones under the same ids.
 
+use std::sync::Arc;
+
 use std::sync::atomic::Ordering;
 
 use axum::response::Response;
 use serde_json::{Value, json};
 
 use super::{Refused, json_answer};
-use crate::gateway::answer::stream_response;
-use crate::gateway::body::{self, Chunks, SSE_HEARTBEAT};
-use crate::gateway::own::tasks::{Desk, Phase, Progress, Task};
+use crate::gateway::own::tasks::{Phase, Progress, Task, Tasks, streamed};
 use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
+use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
 
 /// Answers a caller that asks for the events of a request or a run.
-pub(super) fn answer(desk: &Desk, received: Received, id: Option<&str>, query: &Query) -> Response {
+pub(super) fn answer(route: &Arc<Route>, received: Received, id: Option<&str>, query: &Query) -> Response {
     let Some(id) = id else {
         return Refused::unknown().into_response();
     };
     let since = query.get("since").and_then(|since| since.parse().ok());
-    let Some(task) = desk.tasks.find(&received, id) else {
-        return of_run(desk, &received, id).unwrap_or_else(Refused::into_response);
+    let Some(task) = Tasks::of(route).find(&received, id) else {
+        return of_run(route, &received, id).unwrap_or_else(Refused::into_response);
     };
     if query.flag("stream") == Some(true) {
-        return stream(received, task, since.unwrap_or_default());
+        return stream(received, &task, since.unwrap_or_default());
     }
     let events = happened(&task);
     // A caller that names no first event gets those that it was not given before.
@@ -33,8 +34,8 @@ pub(super) fn answer(desk: &Desk, received: Received, id: Option<&str>, query: &
 }
 
 /// Returns every event of a run.
-pub(super) fn of_run(desk: &Desk, received: &Received, run: &str) -> Result<Response, Refused> {
-    let tasks = desk.tasks.of_run(received, run);
+pub(super) fn of_run(route: &Arc<Route>, received: &Received, run: &str) -> Result<Response, Refused> {
+    let tasks = Tasks::of(route).of_run(received, run);
     if tasks.is_empty() {
         return Err(Refused::unknown());
     }
@@ -43,29 +44,14 @@ pub(super) fn of_run(desk: &Desk, received: &Received, run: &str) -> Result<Resp
 }
 
 /// Streams the events of a request with a later id than this one, as they happen.
-pub(super) fn stream(received: Received, task: Task, since: usize) -> Response {
-    stream_response(body::worked(SSE_HEARTBEAT, |out: Chunks| async move {
-        // It counts among the exchanges under way as long as it is read.
-        let _received = received;
-        let mut progress = task.follow();
-        let mut since = since;
-        loop {
-            let now = progress.borrow_and_update().clone();
-            for event in later(events_of(&task, &now), since) {
-                let id = id_of(&event);
-                let event = Event::named("message", event.to_string());
-                if out.send(event.to_bytes().into()).await.is_err() {
-                    return;
-                }
-                since = since.max(id);
-            }
-            // A request that waits for input ends its turn: its caller comes back for more.
-            let waits = now.phase == Phase::Waiting;
-            if now.has_ended() || waits || progress.changed().await.is_err() {
-                return;
-            }
-        }
-    }))
+pub(super) fn stream(received: Received, task: &Task, mut since: usize) -> Response {
+    let of = task.clone();
+    streamed(received, task, move |now| {
+        let events = later(events_of(&of, now), since);
+        since = events.last().map_or(since, id_of);
+        let events = events.into_iter();
+        events.map(|event| Event::named("message", event.to_string())).collect()
+    })
 }
 
 /// Returns every event of a task that has happened.

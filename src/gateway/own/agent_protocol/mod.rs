@@ -6,14 +6,17 @@
 mod events;
 mod requests;
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::tasks::{Desk, Phase, Task};
+use super::tasks::{Phase, Task, Tasks};
 use super::{DESCRIPTION, NAME};
 use crate::gateway::answer::Answer;
 use crate::gateway::receive::Received;
+use crate::gateway::route::Route;
 
 /// The error of a request: the status, and a sentence.
 #[derive(Debug)]
@@ -38,7 +41,7 @@ fn json_answer(value: &Value) -> Response {
 }
 
 /// Answers a caller.
-pub(in crate::gateway) async fn serve(desk: Desk, received: Received) -> Response {
+pub(in crate::gateway) async fn serve(route: Arc<Route>, received: Received) -> Response {
     let path = received.rest.trim_matches('/').to_owned();
     let mut segments: Vec<&str> = path.split('/').collect();
     let at_root = segments == [""];
@@ -50,27 +53,27 @@ pub(in crate::gateway) async fn serve(desk: Desk, received: Received) -> Respons
         (true, [""]) if at_root => Ok(json_answer(&json!([{"name": "guardian", "path": "/guardian"}]))),
         (true, ["_discovery"]) => Ok(json_answer(&json!(["/guardian"]))),
         (true, ["describe"]) => Ok(json_answer(&descriptor())),
-        (true, ["runs"]) => Ok(json_answer(&runs(&desk, &received, "run_id"))),
-        (true, ["threads"]) => Ok(json_answer(&runs(&desk, &received, "thread_id"))),
-        (true, ["request", id]) => find(&desk, &received, id).map(|task| json_answer(&status(&task))),
-        (true, ["threads", id, "logs"]) => events::of_run(&desk, &received, id),
+        (true, ["runs"]) => Ok(json_answer(&runs(&route, &received, "run_id"))),
+        (true, ["threads"]) => Ok(json_answer(&runs(&route, &received, "thread_id"))),
+        (true, ["request", id]) => find(&route, &received, id).map(|task| json_answer(&status(&task))),
+        (true, ["threads", id, "logs"]) => events::of_run(&route, &received, id),
         (true, ["getevents" | "events", named @ ..]) if named.len() < 2 => {
             let id = named
                 .first()
                 .copied()
                 .or(query.get("request_id"))
                 .or(query.get("run_id"));
-            return events::answer(&desk, received, id, &query);
+            return events::answer(&route, received, id, &query);
         }
         (false, [path @ ("process" | "chat" | "cancel" | "configure" | "resume")]) => {
-            requests::process(&desk, &received, path, &query)
+            requests::process(&route, &received, path, &query)
         }
         (false, ["reset"]) => Ok(json_answer(
             &json!({"status": "success", "message": "Requests without `run_id` begin anew anyway."}),
         )),
         (false, ["stream_request"]) => {
-            return match requests::begin(&desk, &received) {
-                Ok(task) => events::stream(received, task, 0),
+            return match requests::begin(&route, &received) {
+                Ok(task) => events::stream(received, &task, 0),
                 Err(refused) => refused.into_response(),
             };
         }
@@ -79,8 +82,8 @@ pub(in crate::gateway) async fn serve(desk: Desk, received: Received) -> Respons
     answered.unwrap_or_else(Refused::into_response)
 }
 
-fn find(desk: &Desk, received: &Received, id: &str) -> Result<Task, Refused> {
-    desk.tasks.find(received, id).ok_or_else(Refused::unknown)
+fn find(route: &Arc<Route>, received: &Received, id: &str) -> Result<Task, Refused> {
+    Tasks::of(route).find(received, id).ok_or_else(Refused::unknown)
 }
 
 fn descriptor() -> Value {
@@ -123,9 +126,9 @@ fn status(task: &Task) -> Value {
 }
 
 /// Returns the runs of this caller, the latest one first, under the name that its dialect has for their ids.
-fn runs(desk: &Desk, received: &Received, name: &str) -> Value {
+fn runs(route: &Arc<Route>, received: &Received, name: &str) -> Value {
     let mut runs: Vec<(String, Vec<Task>)> = Vec::new();
-    for task in desk.tasks.all(received) {
+    for task in Tasks::of(route).all(received) {
         match runs.iter_mut().find(|(run, _)| *run == task.context) {
             Some((_, tasks)) => tasks.push(task),
             None => runs.push((task.context.clone(), vec![task])),

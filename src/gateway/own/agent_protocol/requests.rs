@@ -1,5 +1,7 @@
 //! Requests: a chat, a configuration, an answer to a question, a cancellation.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -8,9 +10,10 @@ use super::{Refused, events, find, json_answer};
 use crate::gateway::answer::Answer;
 use crate::gateway::json::Json;
 use crate::gateway::own::read_text;
-use crate::gateway::own::tasks::{Desk, MAX_INSTRUCTIONS, Names, NoTask, Task, is_name};
+use crate::gateway::own::tasks::{MAX_INSTRUCTIONS, Names, NoTask, Task, Tasks, is_name};
 use crate::gateway::query::Query;
 use crate::gateway::receive::Received;
+use crate::gateway::route::Route;
 
 /// The kind of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,20 +57,20 @@ fn unreadable(why: impl Into<String>) -> Refused {
     Refused::new(StatusCode::UNPROCESSABLE_ENTITY, why)
 }
 
-fn read(desk: &Desk, received: &Received) -> Result<Json, Refused> {
-    let body = desk.parse(&received.body).ok().filter(Json::is_object);
+fn read(route: &Arc<Route>, received: &Received) -> Result<Json, Refused> {
+    let body = route.parse(&received.body).ok().filter(Json::is_object);
     body.ok_or_else(|| unreadable(EXPECTED))
 }
 
 /// Answers a request. It tells what has begun, and does not wait for the verdict.
-pub(super) fn process(desk: &Desk, received: &Received, path: &str, query: &Query) -> Result<Response, Refused> {
-    let body = read(desk, received)?;
+pub(super) fn process(route: &Arc<Route>, received: &Received, path: &str, query: &Query) -> Result<Response, Refused> {
+    let body = read(route, received)?;
     let event = match Kind::of(path, &body).ok_or_else(|| unreadable(EXPECTED))? {
-        Kind::Chat => first_event(&chat(desk, received, &body)?),
-        Kind::Configure => configure(desk, received, &body)?,
-        Kind::Resume => first_event(&resume(desk, received, &body)?),
+        Kind::Chat => first_event(&chat(route, received, &body)?),
+        Kind::Configure => configure(route, received, &body)?,
+        Kind::Resume => first_event(&resume(route, received, &body)?),
         Kind::Cancel => {
-            let task = task_of(desk, received, &body)?;
+            let task = task_of(route, received, &body)?;
             task.cancel();
             events::happened(&task).pop().unwrap_or_default()
         }
@@ -80,11 +83,11 @@ pub(super) fn process(desk: &Desk, received: &Received, path: &str, query: &Quer
 }
 
 /// Begins a chat; nothing else can be streamed at once.
-pub(super) fn begin(desk: &Desk, received: &Received) -> Result<Task, Refused> {
-    let body = read(desk, received)?;
+pub(super) fn begin(route: &Arc<Route>, received: &Received) -> Result<Task, Refused> {
+    let body = read(route, received)?;
     match Kind::of("process", &body) {
-        Some(Kind::Chat) => chat(desk, received, &body),
-        Some(Kind::Resume) => resume(desk, received, &body),
+        Some(Kind::Chat) => chat(route, received, &body),
+        Some(Kind::Resume) => resume(route, received, &body),
         Some(Kind::Configure | Kind::Cancel) | None => Err(unreadable(EXPECTED)),
     }
 }
@@ -110,20 +113,20 @@ fn id(body: &Json, names: &[&str]) -> Result<Option<String>, Refused> {
     }
 }
 
-fn task_of(desk: &Desk, received: &Received, body: &Json) -> Result<Task, Refused> {
+fn task_of(route: &Arc<Route>, received: &Received, body: &Json) -> Result<Task, Refused> {
     let id = id(body, &["request_id"])?.ok_or_else(|| unreadable("expected the `request_id` of a request"))?;
-    find(desk, received, &id)
+    find(route, received, &id)
 }
 
-fn chat(desk: &Desk, received: &Received, body: &Json) -> Result<Task, Refused> {
+fn chat(route: &Arc<Route>, received: &Received, body: &Json) -> Result<Task, Refused> {
     let names = Names {
         task: id(body, &["request_id"])?,
         context: id(body, &["run_id", "thread_id"])?,
     };
     let handed_in = handed_in(body).filter(|handed_in| handed_in.as_str().is_none_or(|text| !text.trim().is_empty()));
     let begun = match handed_in {
-        Some(handed_in) => desk.tasks.begin(&desk.route, received, &[handed_in], names),
-        None => desk.tasks.begin_waiting(received, names),
+        Some(handed_in) => Tasks::of(route).begin(route, received, &[handed_in], names),
+        None => Tasks::of(route).begin_waiting(received, names),
     };
     begun.map_err(not_begun)
 }
@@ -137,13 +140,13 @@ fn not_begun(why: NoTask) -> Refused {
     Refused::new(status, why.to_string())
 }
 
-fn resume(desk: &Desk, received: &Received, body: &Json) -> Result<Task, Refused> {
-    let task = task_to_resume(desk, received, body)?;
+fn resume(route: &Arc<Route>, received: &Received, body: &Json) -> Result<Task, Refused> {
+    let task = task_to_resume(route, received, body)?;
     let given = body.get("request_keys").or_else(|| body.get("continue_result"));
     let given = given.ok_or_else(|| unreadable("expected `request_keys` with `input`"))?;
     let input = given.str_of("input").map(read_text);
     let input = input.ok_or_else(|| unreadable("expected `input` among the `request_keys`"))?;
-    match desk.tasks.resume(&desk.route, received, &task, &[input]) {
+    match Tasks::of(route).resume(route, received, &task, &[input]) {
         Ok(()) => Ok(task),
         Err(NoTask::Taken) => Err(Refused::new(
             StatusCode::CONFLICT,
@@ -154,16 +157,19 @@ fn resume(desk: &Desk, received: &Received, body: &Json) -> Result<Task, Refused
 }
 
 /// Finds a task by its id, or by its run: the reference implementation names no request.
-fn task_to_resume(desk: &Desk, received: &Received, body: &Json) -> Result<Task, Refused> {
+fn task_to_resume(route: &Arc<Route>, received: &Received, body: &Json) -> Result<Task, Refused> {
     if body.get("request_id").is_some() {
-        return task_of(desk, received, body);
+        return task_of(route, received, body);
     }
     let run = id(body, &["run_id", "thread_id"])?.ok_or_else(|| unreadable("expected a `request_id` or `run_id`"))?;
-    desk.tasks.of_run(received, &run).pop().ok_or_else(Refused::unknown)
+    Tasks::of(route)
+        .of_run(received, &run)
+        .pop()
+        .ok_or_else(Refused::unknown)
 }
 
 /// Configures a run: `instructions` are those of the agent whose steps are judged in it from now on.
-fn configure(desk: &Desk, received: &Received, body: &Json) -> Result<Value, Refused> {
+fn configure(route: &Arc<Route>, received: &Received, body: &Json) -> Result<Value, Refused> {
     let Some(Json::Object(args)) = body.get("args") else {
         return Err(unreadable("expected an object as `args`"));
     };
@@ -175,7 +181,7 @@ fn configure(desk: &Desk, received: &Received, body: &Json) -> Result<Value, Ref
             ("instructions", Json::Text(instructions)) if instructions.len() > MAX_INSTRUCTIONS => {
                 return Err(unreadable("expected at most 65536 bytes as `instructions`"));
             }
-            ("instructions", Json::Text(instructions)) => desk.tasks.instruct(received, &run, instructions),
+            ("instructions", Json::Text(instructions)) => Tasks::of(route).instruct(received, &run, instructions),
             (name, _) => ignored.push(name),
         }
     }
