@@ -2,7 +2,6 @@
 
 use std::future::Future;
 
-use super::route::Route;
 use super::sse::Event;
 
 /// A follower of a stream: it takes each event, and returns those that go on. An error holds the events with which the stream ends.
@@ -18,17 +17,4 @@ pub(super) trait Follow: Send + Sync {
 
     /// Returns the end of a stream that cannot be followed.
     fn broken(&mut self, why: &str) -> Vec<Event>;
-}
-
-/// The way in which streams of a protocol are followed. A dialect (`hold.rs`) is enough if events are held, judged and released in their order.
-pub(super) trait Streamed: Send + Sync {
-    /// The follower of one.
-    type Follow<'r>: Follow
-    where
-        Self: 'r;
-
-    /// Begins to follow.
-    fn follow<'r>(self, route: &'r Route) -> Self::Follow<'r>
-    where
-        Self: 'r;
 }

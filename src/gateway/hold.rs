@@ -1,10 +1,11 @@
 //! Streams: events come in, are held, judged, and released; or the stream ends with the reason.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::Arc;
 
 use super::concatenated;
 use super::denial::{Denial, Stage};
-use super::follow::{Follow, Streamed};
+use super::follow::Follow;
 use super::json::Json;
 use super::judged_units::{self, Digest, Novelty, beginning};
 use super::protocol_words::{LONG_ID, has_long_id};
@@ -58,13 +59,13 @@ pub(super) trait Dialect: Send {
 }
 
 /// Running texts whose ends are remembered.
-const MAX_LANES: usize = 64;
+const MAX_TEXTS: usize = 64;
 /// Events that are held at most, however small.
 const MAX_HELD: usize = 4_096;
 
 /// The held part of a stream.
-pub(super) struct Hold<'r, D> {
-    route: &'r Route,
+pub(super) struct Hold<D> {
+    route: Arc<Route>,
     dialect: D,
     held: Vec<Held>,
     /// Bytes that the held events take, and bytes that they have on the wire.
@@ -96,10 +97,10 @@ type Last = Vec<Event>;
 /// Identifiers of one stream that are remembered.
 const MAX_SEEN: usize = 1_024;
 
-impl<'r, D: Dialect> Hold<'r, D> {
-    pub(super) fn new(route: &'r Route, dialect: D) -> Self {
+impl<D: Dialect> Hold<D> {
+    pub(super) fn new(route: &Arc<Route>, dialect: D) -> Self {
         Self {
-            route,
+            route: Arc::clone(route),
             dialect,
             held: Vec::new(),
             held_bytes: 0,
@@ -197,30 +198,30 @@ impl<'r, D: Dialect> Hold<'r, D> {
     fn joined(&self, values: &[Json]) -> (Vec<Json>, BTreeMap<String, String>) {
         let mut values = values.to_vec();
         let mut whole = self.pieces(&values);
-        let end = |lane: &String| self.end_of(lane);
-        let led = whole.keys().map(|lane| (lane.clone(), end(lane))).collect();
+        let end = |text_id: &String| self.end_of(text_id);
+        let prefixes = whole.keys().map(|text_id| (text_id.clone(), end(text_id))).collect();
         for value in &mut values {
-            for (lane, text) in self.dialect.texts(value) {
-                if let Some(pieces) = whole.remove(&lane) {
-                    *text = end(&lane) + &pieces.concat();
+            for (text_id, text) in self.dialect.texts(value) {
+                if let Some(pieces) = whole.remove(&text_id) {
+                    *text = end(&text_id) + &pieces.concat();
                 }
             }
         }
-        (values, led)
+        (values, prefixes)
     }
 
     fn pieces(&self, values: &[Json]) -> BTreeMap<String, Vec<String>> {
         let mut pieces: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for value in &mut values.to_vec() {
-            for (lane, text) in self.dialect.texts(value) {
-                pieces.entry(lane).or_default().push(text.clone());
+            for (text_id, text) in self.dialect.texts(value) {
+                pieces.entry(text_id).or_default().push(text.clone());
             }
         }
         pieces
     }
 
     /// Takes joined values apart again, after their verdict. `None` if that cannot be done.
-    fn unjoined(&mut self, params: Json, before: &[Json], mut led: BTreeMap<String, String>) -> Option<Vec<Json>> {
+    fn unjoined(&mut self, params: Json, before: &[Json], mut prefixes: BTreeMap<String, String>) -> Option<Vec<Json>> {
         let mut values = self.dialect.carried(params)?;
         if values.len() != before.len() {
             return None;
@@ -228,12 +229,12 @@ impl<'r, D: Dialect> Hold<'r, D> {
         let mut pieces = self.pieces(before);
         let mut texts: BTreeMap<String, Vec<&mut String>> = BTreeMap::new();
         for value in &mut values {
-            for (lane, text) in self.dialect.texts(value) {
-                texts.entry(lane).or_default().push(text);
+            for (text_id, text) in self.dialect.texts(value) {
+                texts.entry(text_id).or_default().push(text);
             }
         }
-        for (lane, mut texts) in texts {
-            let (end, pieces) = (led.remove(&lane)?, pieces.remove(&lane)?);
+        for (text_id, mut texts) in texts {
+            let (end, pieces) = (prefixes.remove(&text_id)?, pieces.remove(&text_id)?);
             let first = texts.first_mut()?;
             // Released text cannot be taken back.
             **first = first.strip_prefix(end.as_str())?.to_owned();
@@ -245,27 +246,27 @@ impl<'r, D: Dialect> Hold<'r, D> {
     }
 
     /// The last bytes of a running text, of this stream or of an earlier one of its task.
-    fn end_of(&self, lane: &str) -> String {
-        let earlier = || self.route.judged.end(&self.dialect.scope()?, lane);
-        self.ends.get(lane).cloned().or_else(earlier).unwrap_or_default()
+    fn end_of(&self, text_id: &str) -> String {
+        let earlier = || self.route.judged.end(&self.dialect.scope()?, text_id);
+        self.ends.get(text_id).cloned().or_else(earlier).unwrap_or_default()
     }
 
     fn remember_ends(&mut self, value: &mut Json) {
         let scope = self.dialect.scope();
-        for (lane, text) in self.dialect.texts(value) {
+        for (text_id, text) in self.dialect.texts(value) {
             if let Some(scope) = &scope {
-                self.route.judged.go_on(scope, &lane, text);
+                self.route.judged.go_on(scope, &text_id, text);
             }
-            if self.ends.len() >= MAX_LANES && !self.ends.contains_key(&lane) {
+            if self.ends.len() >= MAX_TEXTS && !self.ends.contains_key(&text_id) {
                 self.ends.pop_first();
             }
-            let end = self.ends.entry(lane).or_default();
+            let end = self.ends.entry(text_id).or_default();
             judged_units::lengthen(end, text);
         }
     }
 }
 
-impl<D: Dialect + Sync> Follow for Hold<'_, D> {
+impl<D: Dialect + Sync> Follow for Hold<D> {
     /// Takes an event; returns those that may go on. `waiting` are the bytes of one that has not arrived whole.
     async fn take(&mut self, event: Event, waiting: usize) -> Result<Vec<Event>, Last> {
         let bytes = unfolded_as_tree(event.data.as_bytes()) + event.name.len();
@@ -346,11 +347,11 @@ impl<D: Dialect + Sync> Follow for Hold<'_, D> {
         }
         let (events, values): (Vec<Option<Event>>, Vec<Json>) =
             held.into_iter().map(|held| (held.event, held.value)).unzip();
-        let (joined, led) = self.joined(&values);
+        let (joined, prefixes) = self.joined(&values);
         let question = self.dialect.question(joined);
         let became = match self.route.verdicts.ask(&question, Depth::Whole).await {
             Ok(None) => Some(values.clone()),
-            Ok(Some(params)) => self.unjoined(params, &values, led),
+            Ok(Some(params)) => self.unjoined(params, &values, prefixes),
             Err(denial) => return Err(self.denied(&denial)),
         };
         let changes_lines = |became: &Vec<Json>| {
@@ -384,27 +385,8 @@ impl<D: Dialect + Sync> Follow for Hold<'_, D> {
     }
 }
 
-impl<D: Dialect + Sync> Streamed for D {
-    type Follow<'r>
-        = Hold<'r, D>
-    where
-        D: 'r;
-
-    fn follow<'r>(self, route: &'r Route) -> Hold<'r, D>
-    where
-        D: 'r,
-    {
-        Hold::new(route, self)
-    }
-}
-
 /// Judges a list of events that is there as a whole, as a stream of them would be; returns what may be shown, and whether that is all.
-pub(super) async fn judge_list<D: Dialect + Sync>(
-    route: &Route,
-    dialect: D,
-    events: VecDeque<Event>,
-) -> (Vec<Event>, bool) {
-    let mut hold = Hold::new(route, dialect);
+pub(super) async fn judge_list<D: Dialect + Sync>(mut hold: Hold<D>, events: VecDeque<Event>) -> (Vec<Event>, bool) {
     let mut shown = Vec::new();
     for event in events {
         match hold.take(event, 0).await {

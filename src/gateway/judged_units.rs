@@ -162,15 +162,15 @@ impl JudgedUnits {
     }
 
     /// The last bytes of a running text.
-    pub(super) fn end(&self, scope: &str, lane: &str) -> Option<String> {
-        Some(self.ends.get(&link(beginning(scope), &name(lane)))?.to_string())
+    pub(super) fn end(&self, scope: &str, text_id: &str) -> Option<String> {
+        Some(self.ends.get(&link(beginning(scope), &name(text_id)))?.to_string())
     }
 
     /// Remembers how a running text of a task goes on.
-    pub(super) fn go_on(&self, scope: &str, lane: &str, text: &str) {
-        let mut end = self.end(scope, lane).unwrap_or_default();
+    pub(super) fn go_on(&self, scope: &str, text_id: &str, text: &str) {
+        let mut end = self.end(scope, text_id).unwrap_or_default();
         lengthen(&mut end, text);
-        self.ends.insert(link(beginning(scope), &name(lane)), end.into());
+        self.ends.insert(link(beginning(scope), &name(text_id)), end.into());
     }
 
     /// Makes up a task that tells of a refusal; gives its id.

@@ -7,7 +7,7 @@ use http::HeaderMap;
 use reqwest::Response;
 
 use super::body::Chunks;
-use super::follow::{Follow, Streamed};
+use super::follow::Follow;
 use super::route::Route;
 use super::sse::{Event, Splitter};
 use super::upstream::UpstreamFault;
@@ -23,31 +23,27 @@ pub(super) trait Relayed: Send + Sync + Sized + 'static {
     fn relay(self, route: Arc<Route>, response: Response, out: Chunks) -> impl Future<Output = ()> + Send;
 }
 
-impl<S: Streamed + Sized + 'static> Relayed for S {
-    async fn relay(self, route: Arc<Route>, response: Response, out: Chunks) {
-        relay(route, response, self, out).await;
-    }
-}
-
-/// Relays a stream whose events are followed one by one.
-async fn relay<S: Streamed>(route: Arc<Route>, mut response: Response, stream: S, out: Chunks) {
-    let mut relay = Relay {
-        splitter: Splitter::new(route.settings.max_message_bytes),
-        hold: stream.follow(&route),
-        out,
-    };
-    loop {
-        let end = match route.upstream.as_ref() {
-            Some(upstream) => upstream.chunk(&mut response).await,
-            None => Ok(None),
+/// Streams whose events are followed one by one.
+impl<F: Follow + 'static> Relayed for F {
+    async fn relay(self, route: Arc<Route>, mut response: Response, out: Chunks) {
+        let mut relay = Relay {
+            splitter: Splitter::new(route.settings.max_message_bytes),
+            hold: self,
+            out,
         };
-        let ended = match end {
-            Ok(Some(chunk)) => relay.take(&chunk).await,
-            Ok(None) => relay.finish(None).await,
-            Err(fault) => relay.finish(Some(fault)).await,
-        };
-        if ended.is_err() {
-            return;
+        loop {
+            let end = match route.upstream.as_ref() {
+                Some(upstream) => upstream.chunk(&mut response).await,
+                None => Ok(None),
+            };
+            let ended = match end {
+                Ok(Some(chunk)) => relay.take(&chunk).await,
+                Ok(None) => relay.finish(None).await,
+                Err(fault) => relay.finish(Some(fault)).await,
+            };
+            if ended.is_err() {
+                return;
+            }
         }
     }
 }

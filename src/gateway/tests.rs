@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::answer::{Answer, RpcRequest, carried_by, in_envelope, rpc_error};
 use super::denial::{Denial, Stage};
 use super::exchange::{self, Exchange, Head, Outgoing, UNASKED_STREAM};
-use super::hold::Dialect;
+use super::hold::{Dialect, Hold};
 use super::json::{Json, object};
 use super::listen::House;
 use super::protocols::Entry;
@@ -105,7 +105,7 @@ fn refusal(id: &Json, message: &str) -> Answer {
 }
 
 impl exchange::Protocol for Call {
-    type Events = Events;
+    type Events = Hold<Events>;
 
     fn awaited(&self, _: &Arc<Route>) -> Awaited {
         let id = self.0.id.clone();
@@ -134,15 +134,17 @@ impl exchange::Protocol for Call {
         }
     }
 
-    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Events> {
-        (self.0.name == "follow").then(|| Events(Arc::clone(&exchange.route), self.0.id.clone()))
+    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Hold<Events>> {
+        let route = &exchange.route;
+        let events = || Events(Arc::clone(route), self.0.id.clone());
+        (self.0.name == "follow").then(|| Hold::new(route, events()))
     }
 
     fn read(&self, answer: Json) -> Result<Json, &'static str> {
         carried_by(answer, &self.0.id)
     }
 
-    async fn finish(&self, exchange: &Exchange, answer: Option<Json>, head: Head) -> Opened<Events> {
+    async fn finish(&self, exchange: &Exchange, answer: Option<Json>, head: Head) -> Opened<Hold<Events>> {
         let route = &exchange.route;
         let Some(answer) = answer else {
             return self.fault(route, head.status, "there is no answer");
@@ -155,11 +157,11 @@ impl exchange::Protocol for Call {
         })
     }
 
-    fn refused(&self, _: &Route, denial: &Denial) -> Opened<Events> {
+    fn refused(&self, _: &Route, denial: &Denial) -> Opened<Hold<Events>> {
         Opened::Whole(refusal(&self.0.id, &denial.text()))
     }
 
-    fn fault(&self, _: &Route, _: StatusCode, message: &str) -> Opened<Events> {
+    fn fault(&self, _: &Route, _: StatusCode, message: &str) -> Opened<Hold<Events>> {
         Opened::Whole(refusal(&self.0.id, message))
     }
 }

@@ -198,12 +198,12 @@ pub(super) fn texts<'v>(call: &Call, value: &'v mut Json) -> Vec<(String, &'v mu
             (_, _) => continue,
         };
         for artifact in artifacts {
-            let lane = artifact.str_of("artifactId").unwrap_or_default().to_owned();
+            let text_id = artifact.str_of("artifactId").unwrap_or_default().to_owned();
             let Some(Json::Array(parts)) = artifact.get_mut("parts") else {
                 continue;
             };
             texts.extend(parts.iter_mut().filter_map(|part| match part.get_mut("text") {
-                Some(Json::Text(text)) => Some((lane.clone(), text)),
+                Some(Json::Text(text)) => Some((text_id.clone(), text)),
                 _ => None,
             }));
         }

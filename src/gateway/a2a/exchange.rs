@@ -14,6 +14,7 @@ use crate::gateway::answer::{Answer, carried_by};
 use crate::gateway::cancel_upstream::stop;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, UNASKED_STREAM};
+use crate::gateway::hold::Hold;
 use crate::gateway::json::Json;
 use crate::gateway::judged_units::Echo;
 use crate::gateway::receive::Received;
@@ -23,7 +24,7 @@ use crate::gateway::sse::Event;
 use crate::gateway::upstream::json_body;
 
 impl Protocol for Call {
-    type Events = Events;
+    type Events = Hold<Events>;
 
     fn awaited(&self, route: &Arc<Route>) -> Awaited {
         let (route, call) = (Arc::clone(route), self.head());
@@ -52,7 +53,7 @@ impl Protocol for Call {
             .collect()
     }
 
-    fn known(&self, exchange: &Exchange) -> Option<Opened<Events>> {
+    fn known(&self, exchange: &Exchange) -> Option<Opened<Hold<Events>>> {
         answers::of_rejected(&exchange.route, self).map(Opened::Whole)
     }
 
@@ -82,9 +83,10 @@ impl Protocol for Call {
         }
     }
 
-    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Events> {
+    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Hold<Events>> {
         let received = Arc::clone(&exchange.received);
-        Some(Events::new(Arc::clone(&exchange.route), self, received))
+        let events = Events::new(Arc::clone(&exchange.route), self, received);
+        Some(Hold::new(&exchange.route, events))
     }
 
     fn read(&self, answer: Json) -> Result<Json, &'static str> {
@@ -95,7 +97,7 @@ impl Protocol for Call {
         }
     }
 
-    async fn finish(&self, exchange: &Exchange, answer: Option<Json>, head: Head) -> Opened<Events> {
+    async fn finish(&self, exchange: &Exchange, answer: Option<Json>, head: Head) -> Opened<Hold<Events>> {
         Opened::Whole(match answer {
             Some(answer) => finish(self, exchange, answer, head).await,
             None if self.binding == Binding::Rest || !head.status.is_success() => {
@@ -111,7 +113,7 @@ impl Protocol for Call {
     }
 
     /// Tells a caller that follows a stopped task so in the form of an event.
-    fn refused(&self, route: &Route, denial: &Denial) -> Opened<Events> {
+    fn refused(&self, route: &Route, denial: &Denial) -> Opened<Hold<Events>> {
         let mut answer = answers::denied(route, self, denial);
         let told_as_event = self.op.streams() && (self.binding != Binding::Rest || answer.status.is_success());
         if told_as_event {
@@ -124,7 +126,7 @@ impl Protocol for Call {
         Opened::Whole(answer)
     }
 
-    fn fault(&self, route: &Route, status: StatusCode, message: &str) -> Opened<Events> {
+    fn fault(&self, route: &Route, status: StatusCode, message: &str) -> Opened<Hold<Events>> {
         Opened::Whole(answers::fault(route, self, status, message))
     }
 }

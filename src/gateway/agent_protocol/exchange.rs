@@ -11,7 +11,7 @@ use crate::gateway::answer::Answer;
 use crate::gateway::cancel_upstream::stop;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, UNASKED_STREAM};
-use crate::gateway::hold::judge_list;
+use crate::gateway::hold::{Hold, judge_list};
 use crate::gateway::json::Json;
 use crate::gateway::judged_units::is_bare;
 use crate::gateway::query::Query;
@@ -64,8 +64,8 @@ impl Call {
         asked
     }
 
-    fn events(&self, exchange: &Exchange) -> Events {
-        Events {
+    fn events(&self, exchange: &Exchange) -> Hold<Events> {
+        let events = Events {
             route: Arc::clone(&exchange.route),
             received: Arc::clone(&exchange.received),
             id: self.id.clone(),
@@ -73,11 +73,12 @@ impl Call {
             takes_text: self.op == Op::StreamRequest,
             form: None,
             agent: self.agent.clone(),
-        }
+        };
+        Hold::new(&exchange.route, events)
     }
 
     /// Returns the answer about a request or run that was stopped.
-    fn stopped(&self, route: &Route, denial: &Denial) -> Opened<Events> {
+    fn stopped(&self, route: &Route, denial: &Denial) -> Opened<Hold<Events>> {
         let is_agentic = self.op == Op::Events && self.query.get("request_id").is_some();
         let form = if is_agentic {
             shapes::Form::Agentic
@@ -121,7 +122,7 @@ fn as_events(answer: Answer) -> Vec<Event> {
 }
 
 impl Protocol for Call {
-    type Events = Events;
+    type Events = Hold<Events>;
 
     fn awaited(&self, _: &Arc<Route>) -> Awaited {
         if self.streams() {
@@ -135,7 +136,7 @@ impl Protocol for Call {
         self.id.as_deref()
     }
 
-    fn known(&self, exchange: &Exchange) -> Option<Opened<Events>> {
+    fn known(&self, exchange: &Exchange) -> Option<Opened<Hold<Events>>> {
         // An agent may go by any of them.
         let asked = ["request_id", "run_id", "thread_id"].map(|name| self.query.get(name));
         let mut ids = asked.into_iter().flatten().chain(self.id.as_deref());
@@ -177,7 +178,7 @@ impl Protocol for Call {
         }
     }
 
-    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Events> {
+    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Hold<Events>> {
         Some(self.events(exchange))
     }
 
@@ -185,7 +186,7 @@ impl Protocol for Call {
         Ok(answer)
     }
 
-    async fn finish(&self, exchange: &Exchange, answer: Option<Json>, head: Head) -> Opened<Events> {
+    async fn finish(&self, exchange: &Exchange, answer: Option<Json>, head: Head) -> Opened<Hold<Events>> {
         let route = &exchange.route;
         let answer = match answer {
             None => {
@@ -196,7 +197,7 @@ impl Protocol for Call {
             }
             Some(Json::Array(items)) if self.op == Op::Events && head.status.is_success() => {
                 let given = items.iter().map(|item| Event::of(item.write())).collect();
-                let (shown, _) = judge_list(route, self.events(exchange), given).await;
+                let (shown, _) = judge_list(self.events(exchange), given).await;
                 route.count("relayed");
                 return Opened::Whole(list(&shown));
             }
@@ -227,11 +228,11 @@ impl Protocol for Call {
         )
     }
 
-    fn refused(&self, route: &Route, denial: &Denial) -> Opened<Events> {
+    fn refused(&self, route: &Route, denial: &Denial) -> Opened<Hold<Events>> {
         Opened::Whole(self.with_in_band(route, denied(denial), denial))
     }
 
-    fn fault(&self, route: &Route, status: StatusCode, message: &str) -> Opened<Events> {
+    fn fault(&self, route: &Route, status: StatusCode, message: &str) -> Opened<Hold<Events>> {
         let denial = Denial::undecided(Stage::Response, "fault", message);
         Opened::Whole(self.with_in_band(route, refusal(status, message), &denial))
     }

@@ -58,14 +58,14 @@ impl Dialect for Events {
             .iter_mut()
             .filter(|(name, _)| matches!(name.as_str(), "artifact" | "message"));
         let mut texts = Vec::new();
-        for (lane, holder) in holders {
+        for (text_id, holder) in holders {
             let Json::Object(members) = holder else { continue };
             for (name, member) in members {
                 match (name.as_str(), member) {
-                    ("content", Json::Text(text)) => texts.push((lane.clone(), text)),
+                    ("content", Json::Text(text)) => texts.push((text_id.clone(), text)),
                     ("content" | "parts", Json::Array(parts)) => {
                         texts.extend(parts.iter_mut().filter_map(|part| match part.get_mut("content") {
-                            Some(Json::Text(text)) => Some((lane.clone(), text)),
+                            Some(Json::Text(text)) => Some((text_id.clone(), text)),
                             _ => None,
                         }));
                     }

@@ -11,6 +11,7 @@ use crate::gateway::answer::{Answer, RpcRequest, carried_by, in_envelope, rpc_er
 use crate::gateway::cancel_upstream::stop;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, UNASKED_STREAM};
+use crate::gateway::hold::Hold;
 use crate::gateway::json::{Json, object};
 use crate::gateway::judged_units::{Echo, is_bare};
 use crate::gateway::receive::Received;
@@ -49,7 +50,7 @@ impl Call {
     }
 
     /// Puts an answer into the form that its caller waits for.
-    fn told(&self, answer: Answer) -> Opened<Events> {
+    fn told(&self, answer: Answer) -> Opened<Hold<Events>> {
         match self.op {
             Op::Subscribe => Opened::Last(as_events(&answer.late_body())),
             Op::Send | Op::Get | Op::Cancel | Op::Unknown => Opened::Whole(answer),
@@ -78,7 +79,7 @@ fn as_events(body: &str) -> Vec<Event> {
 }
 
 impl Protocol for Call {
-    type Events = Events;
+    type Events = Hold<Events>;
 
     fn awaited(&self, _: &Arc<Route>) -> Awaited {
         match self.op {
@@ -144,21 +145,22 @@ impl Protocol for Call {
         }
     }
 
-    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Events> {
-        (self.op == Op::Subscribe).then(|| Events {
+    fn stream(&self, exchange: &Exchange, _: &Head) -> Option<Hold<Events>> {
+        let events = || Events {
             route: Arc::clone(&exchange.route),
             id: self.request.id.clone(),
             received: Arc::clone(&exchange.received),
             task: self.task.clone(),
             asked: self.task.clone(),
-        })
+        };
+        (self.op == Op::Subscribe).then(|| Hold::new(&exchange.route, events()))
     }
 
     fn read(&self, answer: Json) -> Result<Json, &'static str> {
         carried_by(answer, &self.request.id)
     }
 
-    async fn finish(&self, exchange: &Exchange, answer: Option<Json>, head: Head) -> Opened<Events> {
+    async fn finish(&self, exchange: &Exchange, answer: Option<Json>, head: Head) -> Opened<Hold<Events>> {
         let route = &exchange.route;
         let Some(answer) = answer else {
             let message = "the agent behind the gateway gave no answer";
@@ -199,14 +201,14 @@ impl Protocol for Call {
         })
     }
 
-    fn refused(&self, _: &Route, denial: &Denial) -> Opened<Events> {
+    fn refused(&self, _: &Route, denial: &Denial) -> Opened<Hold<Events>> {
         match self.op {
             Op::Subscribe => Opened::Last(shapes::denied_events(self.task.as_deref(), denial)),
             Op::Send | Op::Get | Op::Cancel | Op::Unknown => Opened::Whole(shapes::denied(&self.request.id, denial)),
         }
     }
 
-    fn fault(&self, _: &Route, status: StatusCode, message: &str) -> Opened<Events> {
+    fn fault(&self, _: &Route, status: StatusCode, message: &str) -> Opened<Hold<Events>> {
         Opened::Whole(shapes::fault(&self.request.id, status, message))
     }
 }

@@ -10,7 +10,7 @@ use super::forms::ToldSoFar;
 use super::retold::Retold;
 use super::step::{ODD, Step};
 use super::turn::{Settled, Turn};
-use crate::gateway::follow::{Follow, Streamed};
+use crate::gateway::follow::Follow;
 use crate::gateway::json::Json;
 use crate::gateway::route::Route;
 use crate::gateway::settings::StreamMode;
@@ -21,18 +21,6 @@ use crate::work::unfolded_as_tree;
 
 /// The stream that answers a request.
 pub(super) struct Events {
-    route: Arc<Route>,
-    turn: Turn,
-}
-
-impl Events {
-    pub(super) fn new(route: Arc<Route>, turn: Turn) -> Self {
-        Self { route, turn }
-    }
-}
-
-/// Follows one.
-pub(super) struct Following {
     route: Arc<Route>,
     turn: Turn,
     assembled: Assembled,
@@ -50,26 +38,21 @@ pub(super) struct Following {
     ended: bool,
 }
 
-impl Streamed for Events {
-    type Follow<'r> = Following;
-
-    fn follow<'r>(self, _: &'r Route) -> Following
-    where
-        Self: 'r,
-    {
-        let holds = self.route.settings.stream_mode == StreamMode::Hold;
-        Following {
-            assembled: Assembled::new(self.turn.api),
+impl Events {
+    pub(super) fn new(route: Arc<Route>, turn: Turn) -> Self {
+        let holds = route.settings.stream_mode == StreamMode::Hold;
+        Self {
+            assembled: Assembled::new(turn.api),
             held: Vec::new(),
             held_bytes: 0,
             held_since: holds.then_some(0),
             frees: false,
             told_number: 0,
             taken: 0,
-            room: self.route.room(),
+            room: route.room(),
             ended: false,
-            route: self.route,
-            turn: self.turn,
+            route,
+            turn,
         }
     }
 }
@@ -78,7 +61,7 @@ const DONE: &str = "[DONE]";
 const TOO_LARGE: &str = "the model behind the gateway said more than may be held";
 const BROKE_OFF: &str = "the answer of the model behind the gateway broke off";
 
-impl Following {
+impl Events {
     fn holds_all(&self) -> bool {
         self.route.settings.stream_mode == StreamMode::Hold
     }
@@ -136,7 +119,7 @@ impl Following {
 /// Bytes of the events of one answer, in largest messages: events repeat what was said before.
 const MAX_MESSAGES: usize = 4;
 
-impl Follow for Following {
+impl Follow for Events {
     async fn take(&mut self, mut event: Event, waiting: usize) -> Result<Vec<Event>, Vec<Event>> {
         if self.ended {
             return Ok(Vec::new());
