@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{
-    Confidence, Content, ContentId, Coverage, Decision, Edit, EditError, Finding, Form, Kind, Method, Origin, Original,
-    Place, Pointer, ReasonCode, Severity, Source, Step, Treatment, Verdict, View,
+    Confidence, Content, ContentId, Edit, EditError, Finding, Form, Kind, Method, Origin, Original, Place, Pointer,
+    ReasonCode, Severity, Step, Treatment, View,
 };
 
 /// A document that cannot be edited.
@@ -80,31 +80,5 @@ pub(crate) fn finding(rule: &str) -> Finding {
         view: View::Raw,
         suggested: Treatment::Evidence,
         explanation: String::new(),
-    }
-}
-
-/// A verdict of the rules that says nothing else.
-pub(crate) fn verdict(decision: Decision) -> Verdict {
-    Verdict {
-        decision,
-        source: Source::Rules,
-        message: String::new(),
-        reasoning: String::new(),
-        reason_codes: Vec::new(),
-        confidence: 1.0,
-        risk: None,
-        authorization: None,
-        findings: Vec::new(),
-        coverage: Coverage::default(),
-        edits: Vec::new(),
-        modified: None,
-        policy_version: String::new(),
-        prompt_version: String::new(),
-        model: None,
-        judging: None,
-        local: None,
-        undecided: false,
-        observed: None,
-        diagnostics: Vec::new(),
     }
 }

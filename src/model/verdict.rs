@@ -239,6 +239,34 @@ pub struct Attribution {
     pub weight: f64,
 }
 
+impl Verdict {
+    /// Makes a verdict of the rules that says nothing else.
+    pub fn plain(decision: Decision) -> Self {
+        Self {
+            decision,
+            source: Source::Rules,
+            message: String::new(),
+            reasoning: String::new(),
+            reason_codes: Vec::new(),
+            confidence: 1.0,
+            risk: None,
+            authorization: None,
+            findings: Vec::new(),
+            coverage: Coverage::default(),
+            edits: Vec::new(),
+            modified: None,
+            policy_version: String::new(),
+            prompt_version: String::new(),
+            model: None,
+            judging: None,
+            local: None,
+            undecided: false,
+            observed: None,
+            diagnostics: Vec::new(),
+        }
+    }
+}
+
 /// The parts of a verdict that the organisation shows to its agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Disclosure {

@@ -1,29 +1,27 @@
 //! A draft: a decision before it is settled.
 
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
 use crate::judge::{Assessment, Judged};
-use crate::model::{
-    Authorization, Coverage, Decision, Diagnostic, Edit, Judging, Method, Posture, ReasonCode, Risk, Source, Step,
-    Verdict,
-};
+use crate::model::{Decision, Diagnostic, Edit, Method, Posture, ReasonCode, Source, Step, Verdict};
 
-/// A decision of rules, a judge or the posture.
+/// A decision of rules, a judge or the posture: a verdict of which nothing was settled.
 #[derive(Clone, Debug)]
-pub(super) struct Draft {
-    pub(super) decision: Decision,
-    pub(super) source: Source,
-    pub(super) message: String,
-    pub(super) reasoning: String,
-    pub(super) reason_codes: Vec<ReasonCode>,
-    pub(super) confidence: f64,
-    pub(super) risk: Option<Risk>,
-    pub(super) authorization: Option<Authorization>,
-    pub(super) edits: Vec<Edit>,
-    pub(super) model: Option<String>,
-    pub(super) judging: Option<Judging>,
-    pub(super) undecided: bool,
-    pub(super) diagnostics: Vec<Diagnostic>,
+pub(super) struct Draft(Verdict);
+
+impl Deref for Draft {
+    type Target = Verdict;
+
+    fn deref(&self) -> &Verdict {
+        &self.0
+    }
+}
+
+impl DerefMut for Draft {
+    fn deref_mut(&mut self) -> &mut Verdict {
+        &mut self.0
+    }
 }
 
 impl Draft {
@@ -34,27 +32,17 @@ impl Draft {
         reason_codes: Vec<ReasonCode>,
         reasoning: String,
     ) -> Self {
-        Self {
-            decision,
-            source: Source::Rules,
+        Self(Verdict {
             message: message(decision, method, &reason_codes),
             reasoning,
             reason_codes,
-            confidence: 1.0,
-            risk: None,
-            authorization: None,
-            edits: Vec::new(),
-            model: None,
-            judging: None,
-            undecided: false,
-            diagnostics: Vec::new(),
-        }
+            ..Verdict::plain(decision)
+        })
     }
 
     /// Makes a draft of an assessment; the edits are those of the assessed step.
     pub(super) fn of_assessment(assessment: Assessment, source: Source, judged: Option<&Judged>) -> Self {
-        Self {
-            decision: assessment.decision,
+        Self(Verdict {
             source,
             message: assessment.message,
             reasoning: assessment.reasoning,
@@ -64,10 +52,9 @@ impl Draft {
             authorization: judged.map(|_| assessment.authorization),
             edits: assessment.edits,
             model: judged.map(|judged| judged.model.clone()),
-            judging: None,
-            undecided: false,
             diagnostics: judged.map(|judged| judged.notes.clone()).unwrap_or_default(),
-        }
+            ..Verdict::plain(assessment.decision)
+        })
     }
 
     /// Denies because there was no time to examine the step; or makes an error, if the posture answers with errors.
@@ -108,10 +95,8 @@ impl Draft {
             self.reason_codes.push(ReasonCode::ModificationRefused);
         }
         self.message = message(Decision::Deny, method, &self.reason_codes);
-        self.reasoning = format!(
-            "{} The step would have to be modified, but cannot be: {why}.",
-            self.reasoning.trim()
-        );
+        let reasoning = self.reasoning.trim();
+        self.reasoning = format!("{reasoning} The step would have to be modified, but cannot be: {why}.");
         self.diagnostics.push(Diagnostic {
             code: "modification_refused",
             detail: why.to_owned(),
@@ -119,29 +104,20 @@ impl Draft {
         self
     }
 
-    /// Returns the verdict, without what screening adds to it.
-    pub(super) fn into_verdict(self, modified: Option<Arc<Step>>, edits: Vec<Edit>) -> Verdict {
+    /// Returns the verdict about a step as it is, without what screening adds to it.
+    pub(super) fn unmodified(self) -> Verdict {
         Verdict {
-            decision: self.decision,
-            source: self.source,
-            message: self.message,
-            reasoning: self.reasoning,
-            reason_codes: self.reason_codes,
-            confidence: self.confidence,
-            risk: self.risk,
-            authorization: self.authorization,
-            findings: Vec::new(),
-            coverage: Coverage::default(),
+            edits: Vec::new(),
+            ..self.0
+        }
+    }
+
+    /// Returns the verdict about a step that these edits made of it, without what screening adds to it.
+    pub(super) fn modified(self, modified: Arc<Step>, edits: Vec<Edit>) -> Verdict {
+        Verdict {
             edits,
-            modified,
-            policy_version: String::new(),
-            prompt_version: String::new(),
-            model: self.model,
-            judging: self.judging,
-            local: None,
-            undecided: self.undecided,
-            observed: None,
-            diagnostics: self.diagnostics,
+            modified: Some(modified),
+            ..self.0
         }
     }
 }

@@ -73,7 +73,7 @@ fn verdict_of_rules(screened: &Screened, decided: Decision) -> Option<Observed> 
                 reasons(&findings),
                 explain(&findings, verb),
             );
-            observed(&draft.into_verdict(None, Vec::new()))
+            observed(&draft.unmodified())
         })
 }
 

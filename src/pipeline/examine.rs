@@ -143,7 +143,7 @@ impl Examiner {
             notes,
         };
         let finished = match (cleared, judge) {
-            (Err(draft), _) => self.complete(examination, draft.into_verdict(None, Vec::new())),
+            (Err(draft), _) => self.complete(examination, draft.unmodified()),
             (Ok(cleared), None) => {
                 let alone = Alone::of(&cleared, self.policy());
                 self.finish(examination, cleared, alone.draft)
@@ -254,7 +254,7 @@ impl Examiner {
     /// Returns the verdict about a step that could not be examined in time. The sender of a step chooses how much work it is, so this is a denial,
     /// whatever the posture; or an error, if the posture says so.
     pub(super) fn give_up(&self, step: Arc<Step>, snapshot: Snapshot, draft: Draft) -> Finished {
-        let mut verdict = self.of_step(draft.into_verdict(None, Vec::new()), &step);
+        let mut verdict = self.of_step(draft.unmodified(), &step);
         verdict.policy_version.clone_from(&self.organisation.policy.version);
         verdict.prompt_version = self.organisation.prompts.version().to_owned();
         let withheld = Withheld::all();
@@ -272,7 +272,7 @@ impl Examiner {
         let why = "Everything in it was decided about before.".to_owned();
         let mut draft = Draft::of_rules(Decision::Allow, step.method, Vec::new(), why);
         draft.source = Source::Cache;
-        let mut verdict = draft.into_verdict(None, Vec::new());
+        let mut verdict = draft.unmodified();
         verdict.policy_version.clone_from(&self.organisation.policy.version);
         verdict.prompt_version = self.organisation.prompts.version().to_owned();
         let withheld = Withheld::all();
@@ -285,6 +285,6 @@ impl Examiner {
         let why = "The record of the decision could not be written.".to_owned();
         let mut draft = Draft::of_rules(Decision::Deny, method, Vec::new(), why);
         draft.undecided = true;
-        Arc::new(Withheld::all().clean(draft.into_verdict(None, Vec::new())))
+        Arc::new(Withheld::all().clean(draft.unmodified()))
     }
 }

@@ -20,8 +20,8 @@ impl Examiner {
             .as_ref()
             .map(|local_opinion| local_opinion.opinion.clone());
         let mut verdict = match draft.decision {
-            Decision::Deny => draft.into_verdict(None, Vec::new()),
-            Decision::Allow if cleared.masks.is_empty() => draft.into_verdict(None, Vec::new()),
+            Decision::Deny => draft.unmodified(),
+            Decision::Allow if cleared.masks.is_empty() => draft.unmodified(),
             Decision::Allow => as_masked(draft, cleared),
             Decision::Modify => self.as_modified(draft, cleared, past),
         };
@@ -31,7 +31,7 @@ impl Examiner {
 
     fn as_modified(&self, draft: Draft, cleared: Cleared, past: &SessionSnapshot) -> Verdict {
         let method = cleared.step.method;
-        let denied = |draft: Draft, why: &str| draft.refuse_modification(method, why).into_verdict(None, Vec::new());
+        let denied = |draft: Draft, why: &str| draft.refuse_modification(method, why).unmodified();
         if !method.allows_modification() {
             return denied(draft, "the protocol does not let this method be modified");
         }
@@ -65,7 +65,7 @@ impl Examiner {
             return denied(draft, "the local judge's scorer objects to what is left of the step");
         }
         let edits = cleared.masks.into_iter().chain(draft.edits.iter().cloned()).collect();
-        draft.into_verdict(Some(Arc::clone(&again.step)), edits)
+        draft.modified(Arc::clone(&again.step), edits)
     }
 }
 
@@ -84,5 +84,5 @@ fn as_masked(mut draft: Draft, cleared: Cleared) -> Verdict {
     }
     draft.message = message(Decision::Modify, cleared.step.method, &draft.reason_codes);
     draft.reasoning = format!("{} {}", cleared.mask_reasoning, draft.reasoning);
-    draft.into_verdict(Some(cleared.step), cleared.masks)
+    draft.modified(cleared.step, cleared.masks)
 }

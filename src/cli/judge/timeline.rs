@@ -171,7 +171,7 @@ mod tests {
 
     fn links(timeline: &mut Timeline, step: &Step, findings: Vec<Finding>) -> Vec<(usize, String)> {
         timeline.next();
-        let mut verdict = testing::verdict(Decision::Allow);
+        let mut verdict = Verdict::plain(Decision::Allow);
         verdict.findings = findings;
         let links = timeline.take(step, &verdict);
         links.into_iter().map(|link| (link.number, link.what)).collect()

@@ -93,7 +93,7 @@ fn hook_6_set_push_configuration() {
 fn verdict(decision: Decision, modified: Option<Arc<Step>>) -> crate::model::Verdict {
     crate::model::Verdict {
         modified,
-        ..crate::model::testing::verdict(decision)
+        ..crate::model::Verdict::plain(decision)
     }
 }
 

@@ -1,7 +1,6 @@
 //! What is sent back.
 
 use super::*;
-use crate::model::testing;
 use crate::model::{
     Authorization, Confidence, Coverage, Decision, Diagnostic, Disclosure, Edit, Examined, Finding, Pointer,
     ReasonCode, RequestId, Risk, Severity, Source, Treatment, Verdict, View, Withheld,
@@ -21,7 +20,7 @@ fn verdict(decision: Decision) -> Verdict {
         confidence: 0.75,
         policy_version: "p1".into(),
         prompt_version: "t1".into(),
-        ..testing::verdict(decision)
+        ..Verdict::plain(decision)
     }
 }
 
