@@ -9,7 +9,7 @@ use clap::Args;
 use super::{ConfigArgument, Ended, Quiet, start_logging};
 use crate::config::Config;
 use crate::events::Events;
-use crate::gateway::{Gateways, Own};
+use crate::gateway::{Gateways, OwnAddress};
 use crate::model::Enforcement;
 use crate::pipeline::Guardian;
 use crate::reload::{self, Reloader};
@@ -148,7 +148,11 @@ fn guardian_and_events(config: &Config) -> anyhow::Result<(Arc<Guardian>, Option
 }
 
 /// Gateways at addresses of their own, each a task.
-fn serve_all_own(own: Vec<Own>, config: &Config, server: &Server) -> anyhow::Result<Vec<tokio::task::JoinHandle<()>>> {
+fn serve_all_own(
+    own: Vec<OwnAddress>,
+    config: &Config,
+    server: &Server,
+) -> anyhow::Result<Vec<tokio::task::JoinHandle<()>>> {
     own.iter()
         .try_for_each(|own| config.server.check_encryption(own.address))?;
     let serve = |own| tokio::spawn(serve_own(own, config.server.scheme(), server.control()));
@@ -156,7 +160,7 @@ fn serve_all_own(own: Vec<Own>, config: &Config, server: &Server) -> anyhow::Res
 }
 
 /// Serves a gateway at an address of its own, until the server is stopped.
-async fn serve_own(own: Own, scheme: &str, control: Control) {
+async fn serve_own(own: OwnAddress, scheme: &str, control: Control) {
     tracing::info!(gateway = own.name, "listening on {scheme}://{}", own.address);
     if let Err(error) = control.serve_too(own.listener, own.router).await {
         tracing::error!(gateway = own.name, "the gateway stopped: {error}");

@@ -18,7 +18,7 @@ use super::answer::is_event_stream;
 use super::body::Pulse;
 use super::denial::Denial;
 use super::json::Json;
-use super::judged_units::Echo;
+use super::judged_units::CallerWords;
 use super::protocol_words::{LONG_ID, has_long_id};
 use super::receive::Received;
 use super::relay::Relayed;
@@ -118,9 +118,9 @@ pub(super) struct Head {
 
 impl Exchange {
     /// Remembers that the words of the caller may come back in this task.
-    pub(super) fn expect_echo(&self, scope: Option<&str>, echo: &Echo) {
+    pub(super) fn allow_repetition(&self, scope: Option<&str>, words: &CallerWords) {
         if let Some(scope) = scope {
-            self.route.judged.expect_echo(scope, echo);
+            self.route.judged.allow_repetition(scope, words);
         }
     }
 }
@@ -146,7 +146,7 @@ pub(super) async fn answer<P: Protocol>(route: Arc<Route>, call: P, received: Re
     let opening = async move {
         let opened = open(exchange, call, beating).await;
         // A caller that is told of something that was stopped may ask another node for it.
-        telling.tell().await;
+        telling.tell_nodes().await;
         opened
     };
     respond(route, &pulse, opening, awaited).await
@@ -179,7 +179,7 @@ async fn admit<P: Protocol>(exchange: &Exchange, call: &mut P, pulse: &Pulse) ->
         return Err(call.refused(route, &denial));
     }
     // A notification may come before the answer does, and to another node.
-    route.webhooks.tell().await;
+    route.webhooks.tell_nodes().await;
     Ok(())
 }
 

@@ -136,9 +136,9 @@ impl JudgedUnits {
     }
 
     /// Remembers a message of the caller, which agents repeat: it may open what belongs to this task.
-    pub(super) fn expect_echo(&self, scope: &str, echo: &Echo) {
-        if !echo.0.is_empty() {
-            let end = echo.0.iter().fold(beginning(scope), link);
+    pub(super) fn allow_repetition(&self, scope: &str, words: &CallerWords) {
+        if !words.0.is_empty() {
+            let end = words.0.iter().fold(beginning(scope), link);
             self.released.insert(end, ());
         }
     }
@@ -217,16 +217,16 @@ impl JudgedUnits {
     }
 
     /// Returns once other nodes are told of tasks that were stopped, or cannot be.
-    pub(super) async fn tell(&self) {
+    pub(super) async fn tell_nodes(&self) {
         self.stopped.tell().await;
     }
 }
 
 /// A message of the caller, as it may come back.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Echo(Vec<Digest>);
+pub(super) struct CallerWords(Vec<Digest>);
 
-impl Echo {
+impl CallerWords {
     pub(super) fn of(message: &Json) -> Self {
         let mut units = Vec::new();
         for_each_unit(&mut message.clone(), &mut |unit| units.push(unit.digest()));
@@ -479,7 +479,7 @@ mod tests {
         here.deny("t-1", &denial);
         // What was made up is not forgotten where it is stopped as well.
         here.deny(&made_up, &denial);
-        here.tell().await;
+        here.tell_nodes().await;
         there.learn(&[&made_up, "t-1", "t-2"]).await.unwrap();
         assert_eq!(there.rejected(&made_up).unwrap().context, "c-1");
         for task in [&made_up, "t-1"] {

@@ -24,12 +24,12 @@ use crate::work::Memory;
 /// All gateways of a process.
 pub struct Gateways {
     router: Router,
-    own: Vec<Own>,
+    own: Vec<OwnAddress>,
     reload: Reload,
 }
 
 /// A gateway at an address of its own: bound, and to be served.
-pub struct Own {
+pub struct OwnAddress {
     /// Its name.
     pub name: String,
     /// The address that it listens on.
@@ -43,13 +43,13 @@ pub struct Own {
 /// Takes other settings while gateways are at work.
 #[derive(Clone)]
 pub struct Reload {
-    house: House,
+    parts: GatewayParts,
     slots: Arc<[Slot]>,
 }
 
 /// The state that all gateways share.
 #[derive(Clone)]
-pub(super) struct House {
+pub(super) struct GatewayParts {
     pub(super) protocols: &'static [Entry],
     /// The address that the guardian itself listens on.
     pub(super) served_at: SocketAddr,
@@ -79,14 +79,14 @@ impl Gateways {
         memory: &Arc<Memory>,
         keyring: &LiveKeyring,
     ) -> Result<Self, GatewayError> {
-        let house = House {
+        let parts = GatewayParts {
             protocols: &PROTOCOLS,
             served_at,
             guardian: Arc::clone(guardian),
             memory: Arc::clone(memory),
             keyring: Arc::clone(keyring),
         };
-        house.bind(settings)
+        parts.bind(settings)
     }
 
     /// Returns the routes of those that are reached under the guardian's own address.
@@ -100,7 +100,7 @@ impl Gateways {
     }
 
     /// Returns those at addresses of their own.
-    pub fn into_own(self) -> Vec<Own> {
+    pub fn into_own(self) -> Vec<OwnAddress> {
         self.own
     }
 }
@@ -123,7 +123,7 @@ impl Reload {
             let settings = settings.iter().find(|settings| settings.listen == slot.listen);
             let before = slot.route.load_full();
             settings
-                .map(|settings| self.house.route(settings, slot.address, before.as_deref()))
+                .map(|settings| self.parts.route(settings, slot.address, before.as_deref()))
                 .transpose()
         };
         let routes = self.slots.iter().map(renewed).collect::<Result<_, _>>()?;
@@ -161,7 +161,7 @@ fn bound(settings: &Settings) -> Result<Option<(TcpListener, SocketAddr)>, Gatew
     Ok(Some((listener, address)))
 }
 
-impl House {
+impl GatewayParts {
     /// Puts gateways together, and binds those that have addresses of their own.
     pub(super) fn bind(self, settings: &[Settings]) -> Result<Gateways, GatewayError> {
         let mut router = Router::new();
@@ -182,7 +182,7 @@ impl House {
             match (&settings.listen, listener) {
                 (Listen::Path(path), _) => router = router.merge(routes(path, route, self.protocols)),
                 (Listen::Address(_), None) => {}
-                (Listen::Address(_), Some((listener, address))) => own.push(Own {
+                (Listen::Address(_), Some((listener, address))) => own.push(OwnAddress {
                     name: settings.name.clone(),
                     listener,
                     address,
@@ -191,7 +191,7 @@ impl House {
             }
         }
         let reload = Reload {
-            house: self,
+            parts: self,
             slots: slots.into(),
         };
         Ok(Gateways { router, own, reload })

@@ -80,7 +80,7 @@ use crate::wire::value as json;
 pub use addresses::Callable;
 pub use credentials::ClientCredentials;
 pub use error::GatewayError;
-pub use listen::{Gateways, Own, Reload, Renewed};
+pub use listen::{Gateways, OwnAddress, Reload, Renewed};
 pub use mcp::{Bridge, Decider, Known, Line, Lines, MAX_LINE, PinStatus, PinnedTool, Pins, PinsError, Side};
 pub use probe::probe;
 pub use protocols::PROTOCOLS;

@@ -77,7 +77,7 @@ impl Webhooks {
     }
 
     /// Returns once other nodes are told of webhooks, or cannot be.
-    pub(super) async fn tell(&self) {
+    pub(super) async fn tell_nodes(&self) {
         self.known.tell().await;
     }
 

@@ -134,9 +134,9 @@ impl Route {
     }
 
     /// Returns once other nodes are told of what was stopped and registered here, or cannot be.
-    pub(super) async fn tell(&self) {
-        self.webhooks.tell().await;
-        self.judged.tell().await;
+    pub(super) async fn tell_nodes(&self) {
+        self.webhooks.tell_nodes().await;
+        self.judged.tell_nodes().await;
     }
 
     /// Returns `true` if callers can get tokens here.

@@ -16,7 +16,7 @@ use super::denial::{Denial, Stage};
 use super::exchange::{self, Exchange, Head, Outgoing, UNASKED_STREAM};
 use super::hold::{Dialect, Hold};
 use super::json::{Json, object};
-use super::listen::House;
+use super::listen::GatewayParts;
 use super::protocols::Entry;
 use super::receive::Received;
 use super::route::Route;
@@ -259,14 +259,14 @@ pub(super) async fn served(toml: &str, protocols: &'static [Entry], change: impl
         std::time::Duration::from_secs(1),
     ));
     let served_at = "127.0.0.1:8787".parse().unwrap();
-    let house = House {
+    let parts = GatewayParts {
         protocols,
         served_at,
         guardian,
         memory,
         keyring: Arc::default(),
     };
-    listening(house.bind(&settings).unwrap().router()).await
+    listening(parts.bind(&settings).unwrap().router()).await
 }
 
 pub(super) async fn listening(router: Router) -> String {

@@ -5,7 +5,7 @@ use crate::gateway::answer::{RpcRequest, carried_by, in_envelope};
 use crate::gateway::cancel_upstream::rpc_cancelling;
 use crate::gateway::denial::Stage;
 use crate::gateway::json::{Json, object};
-use crate::gateway::judged_units::{Echo, is_bare};
+use crate::gateway::judged_units::{CallerWords, is_bare};
 use crate::gateway::query::Query;
 use crate::gateway::route::Route;
 use crate::gateway::verdicts::Depth;
@@ -34,7 +34,7 @@ pub(super) struct Call {
     /// The task that the call is about.
     pub(super) task: Option<String>,
     /// The caller's words in it, once it was sent on: agents repeat them.
-    pub(super) echo: Echo,
+    pub(super) words: CallerWords,
 }
 
 /// The task and the conversation that an answer belongs to.
@@ -67,7 +67,7 @@ impl Call {
             rest: rest.to_owned(),
             query,
             task,
-            echo: Echo::default(),
+            words: CallerWords::default(),
         }
     }
 
@@ -81,7 +81,7 @@ impl Call {
             rest: self.rest.clone(),
             query: Query::default(),
             task: self.task.clone(),
-            echo: Echo::default(),
+            words: CallerWords::default(),
         }
     }
 

@@ -9,7 +9,7 @@ use crate::gateway::cancel_upstream::stop;
 use crate::gateway::denial::Denial;
 use crate::gateway::hold::Dialect;
 use crate::gateway::json::{Json, object};
-use crate::gateway::judged_units::Echo;
+use crate::gateway::judged_units::CallerWords;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::sse::Event;
@@ -22,7 +22,7 @@ pub(super) struct Events {
     /// Holds the caller's headers, for cancelling.
     received: Arc<Received>,
     /// The caller's words: agents repeat them.
-    sent: Echo,
+    sent: CallerWords,
     ids: Ids,
     asked: Vec<Json>,
 }
@@ -31,7 +31,7 @@ impl Events {
     pub(super) fn new(route: Arc<Route>, call: &Call, received: Arc<Received>) -> Self {
         Self {
             route,
-            sent: call.echo.clone(),
+            sent: call.words.clone(),
             call: call.head(),
             received,
             ids: (None, None),
@@ -46,7 +46,9 @@ impl Events {
         if self.ids.0.is_some()
             && let Some(scope) = self.scope()
         {
-            self.route.judged.expect_echo(&scope, &std::mem::take(&mut self.sent));
+            self.route
+                .judged
+                .allow_repetition(&scope, &std::mem::take(&mut self.sent));
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, UNASKED_STREAM};
 use crate::gateway::hold::Hold;
 use crate::gateway::json::Json;
-use crate::gateway::judged_units::Echo;
+use crate::gateway::judged_units::CallerWords;
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::slow_answer::{Awaited, Opened};
@@ -72,7 +72,7 @@ impl Protocol for Call {
 
     fn send(&mut self, received: &Received) -> Outgoing {
         let body = self.body().map(|body| json_body(&received.headers, body));
-        self.echo = self.params.get("message").map(Echo::of).unwrap_or_default();
+        self.words = self.params.get("message").map(CallerWords::of).unwrap_or_default();
         self.params = Json::Null;
         Outgoing {
             rest: self.rest.clone(),
@@ -151,7 +151,7 @@ async fn finish(call: &Call, exchange: &Exchange, answer: Json, head: Head) -> A
         Op::List | Op::Card => Some(format!("{:?}", call.op)),
         _ => scope(&ids),
     };
-    exchange.expect_echo(scope.as_deref().filter(|_| ids.0.is_some()), &call.echo);
+    exchange.allow_repetition(scope.as_deref().filter(|_| ids.0.is_some()), &call.words);
     let view = match overlaid(route, call, answer) {
         Ok(view) => view,
         Err(view) => {

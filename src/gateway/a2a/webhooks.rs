@@ -208,7 +208,7 @@ pub(super) async fn notify(route: &Arc<Route>, received: Received) -> Response {
             stopped(&call, &ids, &denial)
         }
     };
-    route.tell().await;
+    route.tell_nodes().await;
     let status = route.webhooks.deliver(url, &received.headers, body.write()).await;
     let mut response = Response::new(axum::body::Body::empty());
     *response.status_mut() = status;

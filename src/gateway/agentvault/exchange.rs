@@ -13,7 +13,7 @@ use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::exchange::{Exchange, Head, Outgoing, Protocol, UNASKED_STREAM};
 use crate::gateway::hold::Hold;
 use crate::gateway::json::{Json, object};
-use crate::gateway::judged_units::{Echo, is_bare};
+use crate::gateway::judged_units::{CallerWords, is_bare};
 use crate::gateway::receive::Received;
 use crate::gateway::route::Route;
 use crate::gateway::slow_answer::{Awaited, Opened};
@@ -28,7 +28,7 @@ pub(super) struct Call {
     /// The task that it is about.
     task: Option<String>,
     /// The caller's words in it, once it was sent on.
-    echo: Echo,
+    words: CallerWords,
 }
 
 impl Call {
@@ -37,7 +37,7 @@ impl Call {
             op: Op::of(&request.name),
             task: request.params.str_of("id").map(str::to_owned),
             request,
-            echo: Echo::default(),
+            words: CallerWords::default(),
         }
     }
 
@@ -134,7 +134,12 @@ impl Protocol for Call {
 
     fn send(&mut self, received: &Received) -> Outgoing {
         let body = self.request.message().write();
-        self.echo = self.request.params.get("message").map(Echo::of).unwrap_or_default();
+        self.words = self
+            .request
+            .params
+            .get("message")
+            .map(CallerWords::of)
+            .unwrap_or_default();
         self.request.params = Json::Null;
         Outgoing {
             rest: received.rest.clone(),
@@ -169,7 +174,7 @@ impl Protocol for Call {
         let named = answer.at(&["result", "id"]).and_then(Json::as_str);
         let task = named.map(str::to_owned).or_else(|| self.task.clone());
         let scope = shapes::scope(task.as_deref());
-        exchange.expect_echo(scope.as_deref(), &self.echo);
+        exchange.allow_repetition(scope.as_deref(), &self.words);
         // The agent may name the task that was asked for otherwise.
         let tasks = [task.as_deref(), self.task.as_deref()];
         let denied = tasks.into_iter().flatten().find_map(|task| route.judged.denied(task));

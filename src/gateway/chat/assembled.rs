@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::Api;
+use super::event_effect::{EventEffect, ODD, index_of};
 use super::items::Items;
-use super::step::{ODD, Step, index_of};
 use crate::gateway::json::{Json, object};
 use crate::wire::chat::{self, RunBy};
 
@@ -48,7 +48,7 @@ impl Assembled {
     /// # Errors
     ///
     /// When it does not fit to those before it.
-    pub(super) fn add(&mut self, event: &Json) -> Result<Step, &'static str> {
+    pub(super) fn add(&mut self, event: &Json) -> Result<EventEffect, &'static str> {
         match self.api {
             Api::Completions => self.add_chunk(event),
             Api::Messages => self.add_block_event(event),
@@ -88,10 +88,10 @@ impl Assembled {
         content(choice).get(told..).unwrap_or_default()
     }
 
-    fn add_chunk(&mut self, chunk: &Json) -> Result<Step, &'static str> {
+    fn add_chunk(&mut self, chunk: &Json) -> Result<EventEffect, &'static str> {
         if chunk.get("error").is_some_and(|error| *error != Json::Null) {
             let says_more = chunk.get("choices").is_some_and(|choices| !choices.items().is_empty());
-            return if says_more { Err(ODD) } else { Ok(Step::Fails) };
+            return if says_more { Err(ODD) } else { Ok(EventEffect::Fails) };
         }
         if self.answer == Json::Null {
             let Json::Object(members) = chunk else { return Err(ODD) };
@@ -101,7 +101,7 @@ impl Assembled {
             self.head = Json::Object(head.cloned().collect());
             self.answer = object([("choices", Json::Array(Vec::new()))]);
         }
-        let mut step = Step::Says;
+        let mut effect = EventEffect::Says;
         for (place, choice) in chunk.get("choices").map_or(&[][..], Json::items).iter().enumerate() {
             let at = index_of(choice, "index")?.unwrap_or(place);
             // Members of whole answers, and of an older interface.
@@ -135,18 +135,18 @@ impl Assembled {
                         .is_some_and(|calls| *calls != Json::Null && *calls != Json::Array(Vec::new()))
                 };
                 if acts("tool_calls") || acts("function_call") {
-                    step = Step::Holds;
+                    effect = EventEffect::Holds;
                 }
             }
             if let Some(reason @ Json::Text(_)) = choice.get("finish_reason") {
                 whole.set("finish_reason", reason.clone());
-                step = Step::Holds;
+                effect = EventEffect::Holds;
             }
         }
-        Ok(step)
+        Ok(effect)
     }
 
-    fn add_block_event(&mut self, event: &Json) -> Result<Step, &'static str> {
+    fn add_block_event(&mut self, event: &Json) -> Result<EventEffect, &'static str> {
         let kind = event.str_of("type").unwrap_or_default();
         if kind == "message_start" {
             let message = event.get("message").filter(|message| message.is_object()).ok_or(ODD)?;
@@ -155,7 +155,7 @@ impl Assembled {
                 return Err(ODD);
             }
             self.answer = message.clone();
-            return Ok(Step::Says);
+            return Ok(EventEffect::Says);
         }
         let at = index_of(event, "index")?;
         let mut blocks = match self.answer.get_mut("content") {
@@ -163,7 +163,7 @@ impl Assembled {
             _ => None,
         };
         match kind {
-            "error" => Ok(Step::Fails),
+            "error" => Ok(EventEffect::Fails),
             "content_block_start" => {
                 let (blocks, block) = (blocks.ok_or(ODD)?, event.get("content_block").ok_or(ODD)?);
                 if at != Some(blocks.len()) || self.open || blocks.len() >= MAX_PIECES {
@@ -173,7 +173,7 @@ impl Assembled {
                 blocks.push(block.clone());
                 self.partial.clear();
                 let acts = block.str_of("type").and_then(chat::run_by) == Some(RunBy::Agent);
-                Ok(if acts { Step::Holds } else { Step::Says })
+                Ok(if acts { EventEffect::Holds } else { EventEffect::Says })
             }
             "content_block_delta" => {
                 let blocks = blocks.take().ok_or(ODD)?;
@@ -195,7 +195,7 @@ impl Assembled {
                     }
                     (_, _) => return Err(ODD),
                 }
-                Ok(Step::Says)
+                Ok(EventEffect::Says)
             }
             "content_block_stop" => {
                 if !std::mem::take(&mut self.open) {
@@ -207,7 +207,7 @@ impl Assembled {
                     let input = Json::parse(partial.as_bytes(), 128, 100_000);
                     block.set("input", input.unwrap_or(Json::Text(partial)));
                 }
-                Ok(Step::Says)
+                Ok(EventEffect::Says)
             }
             "message_delta" => {
                 if self.open {
@@ -218,18 +218,18 @@ impl Assembled {
                     let members = members.iter().filter(|(name, _)| !SAID_BEFORE.contains(&name.as_str()));
                     members.for_each(|(name, value)| self.answer.set(name, value.clone()));
                 }
-                Ok(Step::Holds)
+                Ok(EventEffect::Holds)
             }
             "message_stop" if self.open => Err(ODD),
-            "message_stop" => Ok(Step::Ends),
-            "ping" if matches!(event, Json::Object(members) if members.len() == 1) => Ok(Step::Says),
-            _ => Ok(Step::Drops),
+            "message_stop" => Ok(EventEffect::Ends),
+            "ping" if matches!(event, Json::Object(members) if members.len() == 1) => Ok(EventEffect::Says),
+            _ => Ok(EventEffect::Drops),
         }
     }
 
-    fn add_item_event(&mut self, event: &Json) -> Result<Step, &'static str> {
+    fn add_item_event(&mut self, event: &Json) -> Result<EventEffect, &'static str> {
         match event.str_of("type").unwrap_or_default() {
-            "error" => Ok(Step::Fails),
+            "error" => Ok(EventEffect::Fails),
             "response.completed" | "response.incomplete" | "response.failed" => {
                 let response = event
                     .get("response")
@@ -239,7 +239,7 @@ impl Assembled {
                 let output = self.items.output(told)?;
                 self.answer = response.clone();
                 self.answer.set("output", Json::Array(output));
-                Ok(Step::Ends)
+                Ok(EventEffect::Ends)
             }
             _ => self.items.add(event),
         }

@@ -6,9 +6,9 @@ use http::StatusCode;
 
 use super::Api;
 use super::assembled::Assembled;
+use super::event_effect::{EventEffect, ODD};
 use super::forms::ToldSoFar;
 use super::retold::Retold;
-use super::step::{ODD, Step};
 use super::turn::{Settled, Turn};
 use crate::gateway::follow::Follow;
 use crate::gateway::json::Json;
@@ -153,38 +153,38 @@ impl Follow for Events {
             return Err(self.broken(ODD));
         }
         let blocks = self.assembled.blocks();
-        let step = match self.assembled.add(&value) {
-            Ok(step) => step,
+        let effect = match self.assembled.add(&value) {
+            Ok(effect) => effect,
             Err(why) => return Err(self.broken(why)),
         };
         let is_call = value
             .at(&["item", "type"])
             .is_none_or(|kind| kind.as_str() != Some("reasoning"));
-        match step {
-            Step::Holds => {
+        match effect {
+            EventEffect::Holds => {
                 if self.held_since.is_none() {
                     (self.held_since, self.frees) = (Some(blocks), true);
                 }
                 self.frees &= !is_call;
             }
-            Step::Frees if self.frees && !self.holds_all() => {
+            EventEffect::Frees if self.frees && !self.holds_all() => {
                 (self.held_since, self.frees, self.held_bytes) = (None, false, 0);
                 let mut freed = std::mem::take(&mut self.held);
                 freed.push(event);
                 self.told_number = Retold::number_of(&value).unwrap_or(self.told_number);
                 return Ok(freed);
             }
-            Step::Fails => {
+            EventEffect::Fails => {
                 self.ended = true;
                 self.route.count("fault");
                 self.held.clear();
                 let error = self.turn.api.error_of_model(&value, StatusCode::BAD_GATEWAY);
                 return Err(vec![self.error(&error)]);
             }
-            Step::Drops => return Ok(Vec::new()),
-            Step::Says | Step::Frees | Step::Ends => {}
+            EventEffect::Drops => return Ok(Vec::new()),
+            EventEffect::Says | EventEffect::Frees | EventEffect::Ends => {}
         }
-        if step == Step::Ends {
+        if effect == EventEffect::Ends {
             self.held_since = self.held_since.or(Some(blocks));
             self.hold(event);
             return self.finish().await;

@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode};
 
 use super::events::Events;
 use super::forms::ToldSoFar;
-use super::judging::{Bench, Fate};
+use super::judging::{ConversationJudge, ItemVerdict};
 use super::turn::{SentRequest, Settled, Turn, stored_name};
 use super::{Api, Op};
 use crate::gateway::answer::Answer;
@@ -110,7 +110,7 @@ impl Call {
         let JudgedBefore { conversation, became } = route.conversations.known(&chain, named);
         let conversation = conversation.or_else(|| stored.as_ref().map(|stored| Arc::clone(&stored.conversation)));
         let own = || self.session.clone().unwrap_or_else(|| uuid::Uuid::new_v4().to_string());
-        let bench = Bench {
+        let judge = ConversationJudge {
             route: Arc::clone(route),
             conversation: conversation.unwrap_or_else(|| Conversation::new(own())),
             instructions: log.instructions.as_str().into(),
@@ -119,14 +119,14 @@ impl Call {
         if all.len().saturating_sub(became.len()) > MAX_NEW {
             return Err(Denial::undecided(Stage::Request, "oversized", TOO_LONG));
         }
-        bench.admit_hosted(&log).await?;
+        judge.admit_hosted(&log).await?;
         let mut became = became.into_iter();
         for (said, end) in all.into_iter().zip(&chain) {
             let became = match became.next() {
                 Some(became) => became,
                 None => {
-                    let became = admit_one(&bench, said).await?;
-                    route.conversations.remember(*end, &bench.conversation, became.clone());
+                    let became = admit_one(&judge, said).await?;
+                    route.conversations.remember(*end, &judge.conversation, became.clone());
                     became
                 }
             };
@@ -144,7 +144,7 @@ impl Call {
         };
         self.opened = Some(Turn {
             api: self.api,
-            bench,
+            judge,
             received: Arc::clone(&exchange.received),
             asked,
             end: chain.last().copied().unwrap_or(start),
@@ -183,25 +183,28 @@ impl Call {
 
 /// Judges one item. One that a request may not have is refused, or replaced if the model expects a result. The agent's own words have happened: they
 /// are judged for what comes after them.
-async fn admit_one(bench: &Bench, said: &ChatItem) -> Result<Became, Denial> {
-    let fate = bench.judge(said, Stage::Request).await;
-    match (said, fate) {
-        (_, Fate::Same) => Ok(Became::Same),
-        (ChatItem::Words { who: Speaker::User, .. }, Fate::Denied(denial)) => Err(denial),
-        (ChatItem::Result(result), Fate::Denied(denial)) if result.run_by == RunBy::Agent => {
+async fn admit_one(judge: &ConversationJudge, said: &ChatItem) -> Result<Became, Denial> {
+    let verdict = judge.verdict(said, Stage::Request).await;
+    match (said, verdict) {
+        (_, ItemVerdict::Same) => Ok(Became::Same),
+        (ChatItem::Words { who: Speaker::User, .. }, ItemVerdict::Denied(denial)) => Err(denial),
+        (ChatItem::Result(result), ItemVerdict::Denied(denial)) if result.run_by == RunBy::Agent => {
             // Without a verdict it may be asked again.
             match denial.decision_id.is_empty() {
                 true => Err(denial),
                 false => Ok(Became::Denied(denial.text().into())),
             }
         }
-        (ChatItem::Words { who: Speaker::User, .. }, Fate::Edited(params)) => Ok(Became::Edited(Arc::new(params))),
-        (ChatItem::Result(result), Fate::Edited(params)) if result.run_by == RunBy::Agent => {
+        (ChatItem::Words { who: Speaker::User, .. }, ItemVerdict::Edited(params)) => {
             Ok(Became::Edited(Arc::new(params)))
         }
-        (ChatItem::Words { .. } | ChatItem::Call(_) | ChatItem::Result(_), Fate::Edited(_) | Fate::Denied(_)) => {
-            Ok(Became::Same)
+        (ChatItem::Result(result), ItemVerdict::Edited(params)) if result.run_by == RunBy::Agent => {
+            Ok(Became::Edited(Arc::new(params)))
         }
+        (
+            ChatItem::Words { .. } | ChatItem::Call(_) | ChatItem::Result(_),
+            ItemVerdict::Edited(_) | ItemVerdict::Denied(_),
+        ) => Ok(Became::Same),
     }
 }
 

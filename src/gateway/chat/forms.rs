@@ -4,7 +4,7 @@ use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
 use super::Api;
-use super::judging::Fate;
+use super::judging::ItemVerdict;
 use crate::gateway::answer::Answer;
 use crate::gateway::denial::{Denial, Stage};
 use crate::gateway::json::{Json, object};
@@ -168,22 +168,22 @@ impl Api {
     pub(super) fn apply(
         self,
         answer: &mut Json,
-        judged: &[(ChatItem, Fate)],
+        judged: &[(ChatItem, ItemVerdict)],
         told: ToldSoFar,
         structured: bool,
     ) -> bool {
         let (mut calls, mut further, mut stopped) = (Vec::new(), Vec::new(), false);
-        if judged.iter().any(|(_, fate)| *fate != Fate::Same) {
+        if judged.iter().any(|(_, verdict)| *verdict != ItemVerdict::Same) {
             remove_tokens(answer);
         }
-        for (said, fate) in judged {
+        for (said, verdict) in judged {
             let is_told =
                 matches!(said, ChatItem::Words { .. }) && said.place().is_some_and(|at| told.includes(self, at));
-            let denial = match fate {
-                Fate::Same => continue,
-                Fate::Edited(params) if !is_told && chat::write_back(answer, said, params).is_some() => continue,
-                Fate::Edited(_) => Denial::unmodifiable(Stage::Response),
-                Fate::Denied(denial) => denial.clone(),
+            let denial = match verdict {
+                ItemVerdict::Same => continue,
+                ItemVerdict::Edited(params) if !is_told && chat::write_back(answer, said, params).is_some() => continue,
+                ItemVerdict::Edited(_) => Denial::unmodifiable(Stage::Response),
+                ItemVerdict::Denied(denial) => denial.clone(),
             };
             stopped = true;
             match said {
@@ -264,9 +264,14 @@ impl Api {
     }
 
     /// Adds an answer and the results of its calls, all of which were denied, to a request. `None` if that cannot be done.
-    pub(super) fn tell_stopped(self, request: &mut Json, answer: &Json, judged: &[(ChatItem, Fate)]) -> Option<()> {
-        let denied = judged.iter().filter_map(|(said, fate)| match (said, fate) {
-            (ChatItem::Call(call), Fate::Denied(denial)) => Some((call, denial.text())),
+    pub(super) fn tell_stopped(
+        self,
+        request: &mut Json,
+        answer: &Json,
+        judged: &[(ChatItem, ItemVerdict)],
+    ) -> Option<()> {
+        let denied = judged.iter().filter_map(|(said, verdict)| match (said, verdict) {
+            (ChatItem::Call(call), ItemVerdict::Denied(denial)) => Some((call, denial.text())),
             _ => None,
         });
         match self {
@@ -356,9 +361,9 @@ impl Api {
     }
 
     /// Returns the results that the model is told of calls that were taken out of an answer that is stored where it is.
-    pub(super) fn results_of_stopped(self, answer: &Json, judged: &[(ChatItem, Fate)]) -> Vec<Json> {
-        let stopped = judged.iter().filter_map(|(said, fate)| match (said, fate) {
-            (ChatItem::Call(call), Fate::Denied(denial)) => {
+    pub(super) fn results_of_stopped(self, answer: &Json, judged: &[(ChatItem, ItemVerdict)]) -> Vec<Json> {
+        let stopped = judged.iter().filter_map(|(said, verdict)| match (said, verdict) {
+            (ChatItem::Call(call), ItemVerdict::Denied(denial)) => {
                 let kind = answer.at_place(&call.place)?.str_of("type")?;
                 if kind == "mcp_approval_request" {
                     return Some(object([

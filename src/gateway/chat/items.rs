@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::step::{ODD, Step, index_of};
+use super::event_effect::{EventEffect, ODD, index_of};
 use crate::gateway::json::Json;
 use crate::wire::chat::{self, RunBy};
 
@@ -69,7 +69,7 @@ impl Items {
     }
 
     /// Takes an event that is not the last one.
-    pub(super) fn add(&mut self, event: &Json) -> Result<Step, &'static str> {
+    pub(super) fn add(&mut self, event: &Json) -> Result<EventEffect, &'static str> {
         let kind = event.str_of("type").unwrap_or_default();
         match kind {
             "response.output_item.added" => self.begin(event.get("item").ok_or(ODD)?, event),
@@ -77,26 +77,26 @@ impl Items {
             "response.created" | "response.queued" | "response.in_progress" => {
                 let output = event.at(&["response", "output"]);
                 match output.is_none_or(|output| output.items().is_empty()) {
-                    true => Ok(Step::Says),
+                    true => Ok(EventEffect::Says),
                     false => Err(ODD),
                 }
             }
             _ => {
                 let Some((of, how)) = kind.strip_prefix("response.").and_then(|kind| kind.rsplit_once('.')) else {
-                    return Ok(Step::Drops);
+                    return Ok(EventEffect::Drops);
                 };
                 let text = TEXTS.iter().find(|text| text.0 == of);
                 match (text, of.split('.').next()) {
                     (Some((_, member, of_call)), _) => self.tell(event, member, *of_call, how),
                     (None, Some("content_part")) => self.part(event),
-                    (None, Some(of)) if PROGRESS.contains(&of) => Ok(Step::Says),
-                    (None, _) => Ok(Step::Drops),
+                    (None, Some(of)) if PROGRESS.contains(&of) => Ok(EventEffect::Says),
+                    (None, _) => Ok(EventEffect::Drops),
                 }
             }
         }
     }
 
-    fn begin(&mut self, item: &Json, event: &Json) -> Result<Step, &'static str> {
+    fn begin(&mut self, item: &Json, event: &Json) -> Result<EventEffect, &'static str> {
         let at = index_of(event, "output_index")?.unwrap_or(self.items.len());
         let known = self.item(at)?;
         if known.begun.replace(item.clone()).is_some() || known.done.is_some() {
@@ -104,25 +104,35 @@ impl Items {
         }
         let kind = item.str_of("type").unwrap_or_default();
         Ok(match chat::run_by(kind) {
-            None if kind == "message" => Step::Frees,
+            None if kind == "message" => EventEffect::Frees,
             // A call that runs where the model is runs already.
-            Some(RunBy::Provider) => Step::Says,
-            None if kind != "reasoning" => Step::Says,
-            Some(RunBy::Agent) | None => Step::Holds,
+            Some(RunBy::Provider) => EventEffect::Says,
+            None if kind != "reasoning" => EventEffect::Says,
+            Some(RunBy::Agent) | None => EventEffect::Holds,
         })
     }
 
-    fn end(&mut self, item: &Json, event: &Json) -> Result<Step, &'static str> {
+    fn end(&mut self, item: &Json, event: &Json) -> Result<EventEffect, &'static str> {
         // Some tell of an item only when it is done.
         let at = index_of(event, "output_index")?.unwrap_or_else(|| self.done());
         let known = self.item(at)?;
         if !known.agrees_with(item) || known.done.replace(item.clone()).is_some() {
             return Err(ODD);
         }
-        Ok(if is_call(item) { Step::Holds } else { Step::Says })
+        Ok(if is_call(item) {
+            EventEffect::Holds
+        } else {
+            EventEffect::Says
+        })
     }
 
-    fn tell(&mut self, event: &Json, member: &'static str, of_call: bool, how: &str) -> Result<Step, &'static str> {
+    fn tell(
+        &mut self,
+        event: &Json,
+        member: &'static str,
+        of_call: bool,
+        how: &str,
+    ) -> Result<EventEffect, &'static str> {
         let piece = event.str_of(if how == "delta" { "delta" } else { member });
         let (item, content) = self.place(event)?;
         if item.done.is_some() || (of_call && item.begun.is_none()) {
@@ -134,11 +144,11 @@ impl Items {
             "done" => whole(text, piece.unwrap_or_default())?,
             _ => return Err(ODD),
         }
-        Ok(if of_call { Step::Holds } else { Step::Says })
+        Ok(if of_call { EventEffect::Holds } else { EventEffect::Says })
     }
 
     /// Takes a part of a message that begins or ends: its text is the one that the item has there.
-    fn part(&mut self, event: &Json) -> Result<Step, &'static str> {
+    fn part(&mut self, event: &Json) -> Result<EventEffect, &'static str> {
         let part = event.get("part").ok_or(ODD)?;
         let said = TEXTS.iter().find(|text| part.str_of("type") == Some(text.0));
         let said = said.and_then(|(_, member, _)| Some((*member, part.str_of(member)?)));
@@ -146,7 +156,7 @@ impl Items {
             let (item, content) = self.place(event)?;
             whole(item.texts.entry((member, content)).or_default(), piece)?;
         }
-        Ok(Step::Says)
+        Ok(EventEffect::Says)
     }
 
     /// Returns the item and the content that an event is about.

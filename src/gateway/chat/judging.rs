@@ -9,9 +9,9 @@ use crate::gateway::route::Route;
 use crate::gateway::verdicts::{Depth, Question};
 use crate::wire::chat::{Agent, Call, ChatItem, Log, RunBy};
 
-/// The owner of a conversation: the context that every step of it carries.
+/// Judges the items of a conversation, each with the context that all of its steps carry.
 #[derive(Clone)]
-pub(super) struct Bench {
+pub(super) struct ConversationJudge {
     pub(super) route: Arc<Route>,
     pub(super) conversation: Arc<Conversation>,
     pub(super) instructions: Arc<str>,
@@ -20,7 +20,7 @@ pub(super) struct Bench {
 
 /// The result of a verdict about an item.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Fate {
+pub(super) enum ItemVerdict {
     /// It goes on as it is.
     Same,
     /// It goes on with what these parameters of its step hold.
@@ -29,17 +29,17 @@ pub(super) enum Fate {
     Denied(Denial),
 }
 
-impl Bench {
-    /// Has it judged.
-    pub(super) async fn judge(&self, said: &ChatItem, stage: Stage) -> Fate {
+impl ConversationJudge {
+    /// Has an item judged.
+    pub(super) async fn verdict(&self, said: &ChatItem, stage: Stage) -> ItemVerdict {
         match self.route.verdicts.ask(&self.question(said, stage), Depth::Whole).await {
-            Ok(None) => Fate::Same,
+            Ok(None) => ItemVerdict::Same,
             Ok(Some(mut params)) => {
                 // The context that every step carries was not said.
                 params.remove("context");
-                Fate::Edited(params)
+                ItemVerdict::Edited(params)
             }
-            Err(denial) => Fate::Denied(denial),
+            Err(denial) => ItemVerdict::Denied(denial),
         }
     }
 

@@ -12,18 +12,18 @@
 //! | `forms.rs` | refusals, and the replacement of a denied call, in the form of each interface |
 //! | `events.rs` | streams: which events are held, and when they go on |
 //! | `assembled.rs` | a stream as the whole answer that it makes together |
-//! | `step.rs` | the effect of one event, and its place in the answer |
+//! | `event_effect.rs` | the effect of one event, and its place in the answer |
 //! | `items.rs` | the items of a stream of Responses, checked against its end |
 //! | `retold.rs` | the rest of a changed answer, as events |
 
 mod assembled;
+mod event_effect;
 mod events;
 mod exchange;
 mod forms;
 mod items;
 mod judging;
 mod retold;
-mod step;
 mod turn;
 
 use std::sync::Arc;

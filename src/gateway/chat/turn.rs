@@ -6,7 +6,7 @@ use http::Method;
 
 use super::Api;
 use super::forms::ToldSoFar;
-use super::judging::{Bench, Fate};
+use super::judging::{ConversationJudge, ItemVerdict};
 use crate::gateway::answer::is_event_stream;
 use crate::gateway::conversations::{Became, Stored, beginning, next};
 use crate::gateway::denial::{Denial, Stage};
@@ -26,7 +26,7 @@ const ROUNDS: usize = 3;
 #[derive(Clone)]
 pub(super) struct Turn {
     pub(super) api: Api,
-    pub(super) bench: Bench,
+    pub(super) judge: ConversationJudge,
     /// The request; its place among the exchanges under way is held until the answer has ended.
     pub(super) received: Arc<Received>,
     /// The end of what was said so far.
@@ -65,7 +65,7 @@ impl Turn {
         let judged = self.judge(first).await;
         let mut answer = first.clone();
         let stopped = self.api.apply(&mut answer, &judged, told, self.structured);
-        let (route, mut used) = (&self.bench.route, Json::Null);
+        let (route, mut used) = (&self.judge.route, Json::Null);
         route.count(if stopped { "denied_response" } else { "relayed" });
         let again = match &self.asked {
             Some(asked) if is_all_stopped(&judged) => self.ask_again(asked, first, &judged).await,
@@ -94,8 +94,8 @@ impl Turn {
         &self,
         asked: &SentRequest,
         first: &Json,
-        judged: &[(ChatItem, Fate)],
-    ) -> Option<(Json, Vec<(ChatItem, Fate)>, Json)> {
+        judged: &[(ChatItem, ItemVerdict)],
+    ) -> Option<(Json, Vec<(ChatItem, ItemVerdict)>, Json)> {
         let mut request = asked.request.clone();
         let mut used = Json::Null;
         let mut last = self.round(&mut request, first, judged, &mut used).await?;
@@ -116,9 +116,9 @@ impl Turn {
         &self,
         request: &mut Json,
         answer: &Json,
-        judged: &[(ChatItem, Fate)],
+        judged: &[(ChatItem, ItemVerdict)],
         used: &mut Json,
-    ) -> Option<(Json, Vec<(ChatItem, Fate)>)> {
+    ) -> Option<(Json, Vec<(ChatItem, ItemVerdict)>)> {
         self.api.tell_stopped(request, answer, judged)?;
         let next = self.ask(request).await?;
         if let Some(usage) = next.get("usage") {
@@ -130,7 +130,7 @@ impl Turn {
 
     /// Asks the model for a whole answer.
     async fn ask(&self, request: &Json) -> Option<Json> {
-        let (route, received) = (&self.bench.route, &self.received);
+        let (route, received) = (&self.judge.route, &self.received);
         let upstream = route.upstream.as_ref()?;
         let query = received.query.only_identifiers().write();
         let forward = Forward {
@@ -150,13 +150,13 @@ impl Turn {
     }
 
     /// Returns the result for each piece of an answer.
-    async fn judge(&self, answer: &Json) -> Vec<(ChatItem, Fate)> {
+    async fn judge(&self, answer: &Json) -> Vec<(ChatItem, ItemVerdict)> {
         let messages = chat::read_answer(answer).messages;
         let mut judged = Vec::new();
         for said in messages.into_iter().flat_map(|message| message.said) {
-            let fate = match judged.len() < MAX_PIECES {
-                true => self.bench.judge(&said, Stage::Response).await,
-                false => Fate::Denied(Denial::undecided(Stage::Response, "oversized", TOO_MANY)),
+            let verdict = match judged.len() < MAX_PIECES {
+                true => self.judge.verdict(&said, Stage::Response).await,
+                false => ItemVerdict::Denied(Denial::undecided(Stage::Response, "oversized", TOO_MANY)),
             };
             // A call that ran where the model is has happened.
             let has_run = match &said {
@@ -164,30 +164,30 @@ impl Turn {
                 ChatItem::Call(call) => call.run_by == RunBy::Provider,
                 ChatItem::Result(_) => true,
             };
-            judged.push((said, if has_run { Fate::Same } else { fate }));
+            judged.push((said, if has_run { ItemVerdict::Same } else { verdict }));
         }
         judged
     }
 
     /// Remembers an answer as the agent got it: it comes back with the next request. `before` is the answer that it was made of.
-    fn remember(&self, before: &Json, judged: &[(ChatItem, Fate)], answer: &Json) {
+    fn remember(&self, before: &Json, judged: &[(ChatItem, ItemVerdict)], answer: &Json) {
         // If there are several answers, the agent goes on with one, which is judged with its next request.
         if answer.get("choices").is_some_and(|choices| choices.items().len() != 1) {
             return;
         }
-        let conversations = &self.bench.route.conversations;
+        let conversations = &self.judge.route.conversations;
         let mut end = self.end;
         let messages = chat::read_answer(answer).messages;
         for said in messages.iter().flat_map(|message| &message.said) {
             end = next(end, said);
-            conversations.remember(end, &self.bench.conversation, Became::Same);
+            conversations.remember(end, &self.judge.conversation, Became::Same);
         }
         if self.api != Api::Responses {
             return;
         }
         let (told, real) = (answer.str_of("id"), before.str_of("id"));
         let stored = Stored {
-            conversation: Arc::clone(&self.bench.conversation),
+            conversation: Arc::clone(&self.judge.conversation),
             end,
             results: self.api.results_of_stopped(before, judged).into(),
             known_there_as: real.filter(|_| real != told).map(Arc::from),
@@ -200,15 +200,15 @@ impl Turn {
 }
 
 /// Returns `true` if an answer holds calls, and all of them were denied by a verdict, and nothing else was.
-fn is_all_stopped(judged: &[(ChatItem, Fate)]) -> bool {
+fn is_all_stopped(judged: &[(ChatItem, ItemVerdict)]) -> bool {
     let mut calls = 0;
-    let all = judged.iter().all(|(said, fate)| match (said, fate) {
-        (ChatItem::Call(call), Fate::Denied(denial)) if call.run_by == RunBy::Agent => {
+    let all = judged.iter().all(|(said, verdict)| match (said, verdict) {
+        (ChatItem::Call(call), ItemVerdict::Denied(denial)) if call.run_by == RunBy::Agent => {
             calls += 1;
             !denial.decision_id.is_empty()
         }
         (ChatItem::Call(call), _) if call.run_by == RunBy::Agent => false,
-        (_, fate) => *fate == Fate::Same,
+        (_, verdict) => *verdict == ItemVerdict::Same,
     });
     all && calls > 0
 }

@@ -4,7 +4,7 @@ use crate::gateway::json::Json;
 
 /// The effect of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub(super) enum EventEffect {
     /// It adds words, or nothing.
     Says,
     /// It begins a call, or the end: from here on everything is held.
