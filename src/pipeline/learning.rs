@@ -53,7 +53,7 @@ impl Examiner {
         let (own, is_drawn) = match leaning {
             ScorerDecision::Unsure if score.probability <= allow_below && score.unread.is_none() => {
                 let base = self.learner.as_ref()?.learning.base().vocabulary();
-                if learned.has_denied(&TrainingFeatures::of(scored, unmask, base, may_allow).unknown) {
+                if learned.has_denied(&TrainingFeatures::of(scored, deobfuscator, base, may_allow).unknown) {
                     return None;
                 }
                 let drawn = live.is_drawn(share, shape, score.probability, allow_below);
