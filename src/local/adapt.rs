@@ -12,9 +12,9 @@ use super::voice::StepRole;
 /// Passes over the steps.
 const EPOCHS: usize = 6;
 /// The first step of a weight.
-const RATE: f32 = 0.05;
+const LEARNING_RATE: f32 = 0.05;
 /// The rate at which moves fade.
-const FADING: f32 = 1e-4;
+const L2: f32 = 1e-4;
 
 /// A step to adapt by.
 #[derive(Clone, Copy, Debug)]
@@ -41,13 +41,13 @@ impl<'m> Adaptation<'m> {
             base,
             moved: vec![0.0; base.weights.len()],
         };
-        let mut speed = vec![1e-2f32; base.weights.len()];
+        let mut grad_sq_sum = vec![1e-2f32; base.weights.len()];
         let mut order: Vec<usize> = (0..lessons.len()).collect();
         let mut random = Random::new(seed);
         for _ in 0..EPOCHS {
             random.shuffle(&mut order);
             for lesson in order.iter().filter_map(|at| lessons.get(*at)) {
-                adaptation.learn(lesson, &mut speed);
+                adaptation.learn(lesson, &mut grad_sq_sum);
             }
         }
         adaptation
@@ -58,7 +58,7 @@ impl<'m> Adaptation<'m> {
         self.base.weight_at(place) + self.moved.get(place).copied().unwrap_or_default()
     }
 
-    fn learn(&mut self, lesson: &Lesson<'_>, speed: &mut [f32]) {
+    fn learn(&mut self, lesson: &Lesson<'_>, grad_sq_sum: &mut [f32]) {
         let Lesson { slots, harmful, weight } = *lesson;
         let (score, gravest) = slots.score(self.base, |place| self.weight(place));
         // A probability as its part has it, so that an adapted score stays on the scale of the base.
@@ -70,16 +70,16 @@ impl<'m> Adaptation<'m> {
         let base = self.base;
         let mut update = |place: u32, share: f32, only_harm: bool| {
             let place = place as usize;
-            let (Some(moved), Some(speed)) = (self.moved.get_mut(place), speed.get_mut(place)) else {
+            let (Some(moved), Some(grad_sq_sum)) = (self.moved.get_mut(place), grad_sq_sum.get_mut(place)) else {
                 return;
             };
-            let slope = (wrong * share + FADING * *moved) * weight;
-            *speed += slope * slope;
+            let slope = (wrong * share + L2 * *moved) * weight;
+            *grad_sq_sum += slope * slope;
             let least = match only_harm {
                 true => (-base.weight_at(place)).clamp(-MAX_MOVE, 0.0),
                 false => -MAX_MOVE,
             };
-            *moved = (*moved - RATE * slope / speed.sqrt()).clamp(least, MAX_MOVE);
+            *moved = (*moved - LEARNING_RATE * slope / grad_sq_sum.sqrt()).clamp(least, MAX_MOVE);
         };
         let share = slots.step_share(base);
         slots.step.iter().for_each(|place| update(*place, share, false));

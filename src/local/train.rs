@@ -22,9 +22,9 @@ const WINDOW_SHARE: f32 = 0.2;
 /// Passes over the examples.
 const EPOCHS: usize = 8;
 /// The first step of a weight.
-const RATE: f32 = 0.05;
+const LEARNING_RATE: f32 = 0.05;
 /// The rate at which weights fade.
-const FADING: f32 = 1e-5;
+const L2: f32 = 1e-5;
 /// The damping of large sources: a source of `n` examples counts `n^(1 - SOURCE_DAMPING)`.
 const SOURCE_DAMPING: f64 = 0.35;
 /// Families of sources that have to know a feature before it is learned.
@@ -109,14 +109,14 @@ impl Trained {
             Some(_) => vec![true; trained.weights.len()],
             None => widely_known(examples, bits),
         };
-        let mut speed = vec![1e-2f32; trained.weights.len()];
+        let mut grad_sq_sum = vec![1e-2f32; trained.weights.len()];
         let mut order: Vec<usize> = (0..examples.len()).collect();
         let mut random = Random::new(seed);
         for _ in 0..EPOCHS {
             random.shuffle(&mut order);
             for at in &order {
                 if let (Some(example), Some(weight)) = (examples.get(*at), importance.get(*at)) {
-                    trained.learn(example, *weight, &known, &mut speed);
+                    trained.learn(example, *weight, &known, &mut grad_sq_sum);
                 }
             }
         }
@@ -154,7 +154,7 @@ impl Trained {
         self.score_and_windows(features).0
     }
 
-    fn learn(&mut self, example: &Example, importance: f32, known: &[bool], speed: &mut [f32]) {
+    fn learn(&mut self, example: &Example, importance: f32, known: &[bool], grad_sq_sum: &mut [f32]) {
         let (score, gravest) = self.score_and_windows(&example.features);
         let wrong = 1.0 / (1.0 + (-score).exp()) - f32::from(u8::from(example.harmful));
         if (wrong * importance).abs() < 1e-4 {
@@ -163,13 +163,14 @@ impl Trained {
         let bits = self.bits();
         let mut update = |id: u32, share: f32, least: f32| {
             let at = slot(id, bits);
-            let (Some(weight), Some(speed), Some(true)) = (self.weights.get_mut(at), speed.get_mut(at), known.get(at))
+            let (Some(weight), Some(grad_sq_sum), Some(true)) =
+                (self.weights.get_mut(at), grad_sq_sum.get_mut(at), known.get(at))
             else {
                 return;
             };
-            let slope = (wrong * share + FADING * *weight) * importance;
-            *speed += slope * slope;
-            *weight = (*weight - RATE * slope / speed.sqrt()).max(least);
+            let slope = (wrong * share + L2 * *weight) * importance;
+            *grad_sq_sum += slope * slope;
+            *weight = (*weight - LEARNING_RATE * slope / grad_sq_sum.sqrt()).max(least);
         };
         let features = &example.features;
         let share = step_share(features);

@@ -14,7 +14,7 @@ use crate::model::{
     Attribution, Confidence, Finding, Opinion, OpinionUse, ReasonCode, Severity, Step, Treatment, View,
 };
 use crate::policy::Thresholds;
-use crate::prefilter::Usual;
+use crate::prefilter::EverydayMatch;
 use crate::session::{SessionSnapshot, Snapshot};
 use crate::telemetry::names;
 
@@ -42,15 +42,15 @@ impl Examiner {
         let thresholds = policy.local_judge.thresholds.of(step.kind);
         let is_bounded = thresholds.allow_below.is_some();
         let head = scorer.model.head(StepRole::of(step.kind));
-        let usual = Usual::of(step, findings, policy);
+        let usual = EverydayMatch::of(step, findings, policy);
         let may_allow = match (next, usual) {
-            (NextJudge::ModelFirst, _) | (_, Usual::Special) => MayAllow::No,
-            (NextJudge::Model | NextJudge::None, Usual::Everyday | Usual::Unknown) => {
+            (NextJudge::ModelFirst, _) | (_, EverydayMatch::Special) => MayAllow::No,
+            (NextJudge::Model | NextJudge::None, EverydayMatch::Everyday | EverydayMatch::Unknown) => {
                 MayAllow::of(step, findings, coverage, policy)
             }
         };
         let ordinary = &policy.everyday;
-        let everyday = may_allow == MayAllow::Yes && usual == Usual::Everyday;
+        let everyday = may_allow == MayAllow::Yes && usual == EverydayMatch::Everyday;
         let thresholds = match everyday {
             true => Thresholds {
                 allow_below: Some(

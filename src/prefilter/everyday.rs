@@ -79,7 +79,7 @@ const LONG: [(&str, Option<Value>); 19] = [
 
 /// The relation of a call to the policy's `[everyday]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Usual {
+pub enum EverydayMatch {
     /// A call that an agent makes all day, and nothing was seen in it that makes it a special one.
     Everyday,
     /// A call of a tool that the policy knows, which does something else: no bound of the scorer lets it pass.
@@ -88,12 +88,12 @@ pub enum Usual {
     Unknown,
 }
 
-impl Usual {
+impl EverydayMatch {
     /// Classifies the call of a step.
     pub fn of(step: &Step, findings: &[Finding], policy: &Policy) -> Self {
         let everyday = &policy.everyday;
         let Some(call) = step.tool_call.as_ref().filter(|_| everyday.allow_below > 0.0) else {
-            return Usual::Unknown;
+            return EverydayMatch::Unknown;
         };
         let given: Vec<&Content> = step
             .contents_of(Origin::ToolArguments)
@@ -105,14 +105,14 @@ impl Usual {
             () if is_shell => runs_everyday(policy, &given),
             () if is_edit => edits_workspace(policy, &given),
             () if everyday.reads.matches(tool) => reads_files(&given),
-            () => return Usual::Unknown,
+            () => return EverydayMatch::Unknown,
         };
         let is_usual =
             |finding: &Finding| finding.severity < Severity::Medium || everyday.despite.matches(&finding.rule);
         match fits {
-            false => Usual::Special,
-            true if findings.iter().all(is_usual) => Usual::Everyday,
-            true => Usual::Unknown,
+            false => EverydayMatch::Special,
+            true if findings.iter().all(is_usual) => EverydayMatch::Everyday,
+            true => EverydayMatch::Unknown,
         }
     }
 }

@@ -32,7 +32,7 @@ pub use custom_rules::own_rules;
 pub use destructive_command::{becomes_of, sends_by_command};
 pub(crate) use engine::rules::{NothingElse, RuleFile, read as read_rules};
 pub use engine::{CalledTool, Family, Prefilter, Prefilters, ScanContext, Subject, Work};
-pub use everyday::Usual;
+pub use everyday::EverydayMatch;
 
 impl Prefilters {
     /// Every family there is, in the order in which their findings are reported.

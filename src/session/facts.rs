@@ -1,4 +1,4 @@
-//! The trail of a session: the facts about its steps so far that the rules over a session need.
+//! The facts about the steps of a session so far that the rules over a session need.
 //!
 //! Pure data, bounded, the same for the same steps: where values were read first ([`TaintIndex`]), which stretches of what
 //! was read were instructions, which tools were called and what they do, which files were written. It takes no decision.
@@ -21,7 +21,7 @@ const FIRST_INSTRUCTIONS: usize = 8;
 /// The first requests that stay.
 const FIRST_REQUESTS: usize = 16;
 
-/// The parts of a trail's room that the taint index has.
+/// The parts of the facts' room that the taint index has.
 const TAINTS: usize = 5;
 /// The number of parts of that room.
 const PARTS: usize = 7;
@@ -194,7 +194,7 @@ impl SessionFacts {
         self.taint.bytes() + instructions + files + calls + self.said.len() + ends + sources
     }
 
-    /// Takes in what happened in the step of this number; the trail may take so many bytes.
+    /// Takes in what happened in the step of this number; the facts may take so many bytes.
     pub fn take(&mut self, number: u32, record: &StepRecord, bytes: usize) {
         self.taint.begin_step(bytes / PARTS * TAINTS);
         self.follow(number, record);

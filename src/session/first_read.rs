@@ -32,31 +32,31 @@ const MAX_FOUND: usize = 480;
 const TO_WORD: usize = 24;
 
 /// Returns the places where parts of a step were read first; the most telling first.
-pub(super) fn of(trail: &SessionFacts, step: &Step, echoes: &[TaintHit]) -> Vec<FirstRead> {
+pub(super) fn of(facts: &SessionFacts, step: &Step, hits: &[TaintHit]) -> Vec<FirstRead> {
     let mut found: Vec<FirstRead> = Vec::new();
-    for instruction in resembled(trail, step) {
-        if let Some((kept, part, span)) = stood_in(trail, instruction) {
+    for instruction in resembled(facts, step) {
+        if let Some((kept, part, span)) = stood_in(facts, instruction) {
             add(&mut found, window(kept, part, &span, None));
         }
     }
-    let mut telling: Vec<&TaintHit> = echoes.iter().filter(|echo| tells(echo)).collect();
-    telling.sort_by_key(|echo| std::cmp::Reverse(weight(echo)));
-    for echo in telling.into_iter().take(MAX_TRIED) {
+    let mut telling: Vec<&TaintHit> = hits.iter().filter(|hit| tells(hit)).collect();
+    telling.sort_by_key(|hit| std::cmp::Reverse(weight(hit)));
+    for hit in telling.into_iter().take(MAX_TRIED) {
         if found.len() >= MAX_WINDOWS {
             break;
         }
-        let Some(written) = written(step, echo) else { continue };
-        let stood = kept_at(trail, &echo.first).find_map(|kept| {
+        let Some(written) = written(step, hit) else { continue };
+        let stood = kept_at(facts, &hit.first).find_map(|kept| {
             let parts = kept.text.parts.iter();
             parts
-                .filter_map(|part| Some((part, find(echo, &part.1, written)?)))
+                .filter_map(|part| Some((part, find(hit, &part.1, written)?)))
                 .map(|(part, span)| (kept, part, span))
                 .next()
         });
         if let Some((kept, part, span)) = stood {
             let reappears = Reappears {
-                content: echo.content,
-                pointer: echo.pointer.clone(),
+                content: hit.content,
+                pointer: hit.pointer.clone(),
                 text: head(written, MAX_VALUE).to_owned(),
             };
             add(&mut found, window(kept, part, &span, Some(reappears)));
@@ -66,44 +66,44 @@ pub(super) fn of(trail: &SessionFacts, step: &Step, echoes: &[TaintHit]) -> Vec<
 }
 
 /// Returns `true` if its first place tells the judge of the step something.
-fn tells(echo: &TaintHit) -> bool {
-    let telling = match echo.kind {
-        TaintKind::Value(ValueKind::Number | ValueKind::Name) => echo.instructed,
+fn tells(hit: &TaintHit) -> bool {
+    let telling = match hit.kind {
+        TaintKind::Value(ValueKind::Number | ValueKind::Name) => hit.instructed,
         TaintKind::Value(_) | TaintKind::Passage => true,
     };
-    telling && echo.relation != UserRelation::User
+    telling && hit.relation != UserRelation::User
 }
 
-/// Returns the rank of an echo: those from an instruction first, then destinations, then passages.
-fn weight(echo: &TaintHit) -> (bool, bool, bool) {
-    let destination = matches!(echo.kind, TaintKind::Value(kind) if kind.is_destination());
-    (echo.instructed, destination, echo.relation == UserRelation::Stranger)
+/// Returns the rank of a hit: those from an instruction first, then destinations, then passages.
+fn weight(hit: &TaintHit) -> (bool, bool, bool) {
+    let destination = matches!(hit.kind, TaintKind::Value(kind) if kind.is_destination());
+    (hit.instructed, destination, hit.relation == UserRelation::Stranger)
 }
 
-/// Returns the text of an echo as it stands in the step.
-fn written<'s>(step: &'s Step, echo: &TaintHit) -> Option<&'s str> {
-    if let Some(content) = echo.content.and_then(|id| step.content(id)) {
-        return content.text.get(echo.span.clone());
+/// Returns the text of a hit as it stands in the step.
+fn written<'s>(step: &'s Step, hit: &TaintHit) -> Option<&'s str> {
+    if let Some(content) = hit.content.and_then(|id| step.content(id)) {
+        return content.text.get(hit.span.clone());
     }
     let mut arguments = step.tool_call.iter().flat_map(|call| &call.arguments);
-    let argument = arguments.find(|argument| argument.pointer == echo.pointer)?;
-    argument.json.get(echo.span.clone())
+    let argument = arguments.find(|argument| argument.pointer == hit.pointer)?;
+    argument.json.get(hit.span.clone())
 }
 
-fn find(echo: &TaintHit, text: &str, written: &str) -> Option<Range<usize>> {
-    match echo.kind {
+fn find(hit: &TaintHit, text: &str, written: &str) -> Option<Range<usize>> {
+    match hit.kind {
         TaintKind::Value(_) => find_value(text, written),
         TaintKind::Passage => find_passage(text, written),
     }
 }
 
-fn kept_at<'p>(trail: &'p SessionFacts, place: &'p Provenance) -> impl Iterator<Item = &'p KeptText> {
-    let kept = trail.sources();
+fn kept_at<'p>(facts: &'p SessionFacts, place: &'p Provenance) -> impl Iterator<Item = &'p KeptText> {
+    let kept = facts.sources();
     kept.filter(move |kept| kept.place.number == place.number && kept.place.pointer == place.pointer)
 }
 
 /// Returns the instructions without authority that share most words with what a step does, if any share enough.
-fn resembled<'p>(trail: &'p SessionFacts, step: &Step) -> Vec<&'p Instruction> {
+fn resembled<'p>(facts: &'p SessionFacts, step: &Step) -> Vec<&'p Instruction> {
     if !step.kind.acts() {
         return Vec::new();
     }
@@ -112,9 +112,9 @@ fn resembled<'p>(trail: &'p SessionFacts, step: &Step) -> Vec<&'p Instruction> {
         .filter(|word| word.len() >= 3)
         .map(stem)
         .collect();
-    let mut resembled: Vec<(usize, Confidence, &Instruction)> = trail
+    let mut resembled: Vec<(usize, Confidence, &Instruction)> = facts
         .instructions()
-        .chain(trail.requests())
+        .chain(facts.requests())
         .map(|instruction| {
             let shared = stems.iter().filter(|stem| instruction.uses(**stem)).count();
             (shared, instruction.confidence, instruction.as_ref())
@@ -148,10 +148,10 @@ fn does(step: &Step) -> String {
 }
 
 fn stood_in<'p>(
-    trail: &'p SessionFacts,
+    facts: &'p SessionFacts,
     instruction: &'p Instruction,
 ) -> Option<(&'p KeptText, &'p (usize, String), Range<usize>)> {
-    kept_at(trail, &instruction.place).find_map(|kept| {
+    kept_at(facts, &instruction.place).find_map(|kept| {
         let parts = kept.text.parts.iter();
         parts
             .filter_map(|part| Some((kept, part, find_words(&part.1, &instruction.words)?)))

@@ -9,21 +9,21 @@ use crate::model::{Caller, Kind, OrganisationId, Step};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionKey {
     hash: [u8; 32],
-    owner: Owner,
+    owner: OrganisationHash,
 }
 
 /// The key of an agent over all its sessions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct AgentKey {
     hash: [u8; 32],
-    owner: Owner,
+    owner: OrganisationHash,
 }
 
 /// The organisation that a key belongs to: a hash as well, so that stores can tell how much one organisation holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Owner([u8; 16]);
+pub struct OrganisationHash([u8; 16]);
 
-impl Owner {
+impl OrganisationHash {
     /// Returns its bytes, for stores.
     pub fn as_bytes(&self) -> &[u8; 16] {
         &self.0
@@ -61,7 +61,7 @@ impl SessionKey {
         }
         Some(Self {
             hash: parts.finish(),
-            owner: Owner::of(&caller.organisation),
+            owner: OrganisationHash::of(&caller.organisation),
         })
     }
 
@@ -71,7 +71,7 @@ impl SessionKey {
     }
 
     /// Returns the organisation that it belongs to.
-    pub fn owner(&self) -> Owner {
+    pub fn owner(&self) -> OrganisationHash {
         self.owner
     }
 }
@@ -82,7 +82,7 @@ impl AgentKey {
         step.agent.as_ref()?.id.as_ref()?;
         Some(Self {
             hash: Parts::new("agent", caller, step).finish(),
-            owner: Owner::of(&caller.organisation),
+            owner: OrganisationHash::of(&caller.organisation),
         })
     }
 
@@ -92,7 +92,7 @@ impl AgentKey {
     }
 
     /// Returns the organisation that it belongs to.
-    pub fn owner(&self) -> Owner {
+    pub fn owner(&self) -> OrganisationHash {
         self.owner
     }
 }

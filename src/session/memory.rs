@@ -97,22 +97,20 @@ impl Recalled {
 
     /// Returns the memories that a step stores out of texts that were read before from places without authority.
     fn tainted_memories(&self, step: &Step) -> Vec<TaintedMemory> {
-        let echoes = self.past.facts().taint().look(step);
-        let foreign = echoes
-            .iter()
-            .filter(|echo| echo.relation == taint::UserRelation::Stranger);
+        let hits = self.past.facts().taint().look(step);
+        let foreign = hits.iter().filter(|hit| hit.relation == taint::UserRelation::Stranger);
         let mut memories = Vec::new();
         let mut told = None;
-        for echo in foreign {
-            let Some(id) = echo.content.filter(|id| told != Some(*id)) else {
+        for hit in foreign {
+            let Some(id) = hit.content.filter(|id| told != Some(*id)) else {
                 continue;
             };
             told = Some(id);
             if let Some(content) = step.content(id) {
                 memories.push(TaintedMemory::of(
                     &content.text,
-                    echo.first.origin,
-                    echo.first.tool.clone(),
+                    hit.first.origin,
+                    hit.first.tool.clone(),
                 ));
             }
         }

@@ -44,7 +44,8 @@ pub struct SessionSnapshot {
     events: Arc<VecDeque<Arc<Event>>>,
     authority: Authority,
     tools: Arc<ToolTable>,
-    trail: Arc<SessionFacts>,
+    #[serde(rename = "trail")]
+    facts: Arc<SessionFacts>,
     /// The knowledge about the agent, which is kept by itself.
     #[serde(skip)]
     agent: Arc<AgentPast>,
@@ -60,7 +61,7 @@ impl Default for SessionSnapshot {
             events: Arc::default(),
             authority: Authority::default(),
             tools: Arc::default(),
-            trail: Arc::default(),
+            facts: Arc::default(),
             agent: Arc::default(),
             next: 1,
             forgotten: 0,
@@ -122,7 +123,7 @@ impl SessionSnapshot {
 
     /// Returns the facts that the rules over a session need.
     pub fn facts(&self) -> &SessionFacts {
-        &self.trail
+        &self.facts
     }
 
     /// Returns the knowledge about the agent over all its sessions.
@@ -133,7 +134,7 @@ impl SessionSnapshot {
     /// Returns the bytes that it takes in memory, roughly.
     pub fn bytes(&self) -> usize {
         const OWN: usize = 512;
-        OWN + self.bytes + self.authority.bytes() + self.tools.bytes() + self.trail.bytes()
+        OWN + self.bytes + self.authority.bytes() + self.tools.bytes() + self.facts.bytes()
     }
 
     /// Returns the same past, with the knowledge about the agent.
@@ -177,11 +178,11 @@ impl SessionSnapshot {
 
     /// Returns what a judge of a step may be told.
     pub fn history(&self, step: &Step) -> History {
-        let echoes = self.trail.taint().look(step);
-        let first_read = first_read::of(&self.trail, step, &echoes);
-        let sources: Vec<u32> = echoes
+        let hits = self.facts.taint().look(step);
+        let first_read = first_read::of(&self.facts, step, &hits);
+        let sources: Vec<u32> = hits
             .iter()
-            .map(|echo| echo.first.number)
+            .map(|hit| hit.first.number)
             .chain(first_read.iter().map(|read| read.step))
             // The step to which the user last said “yes”.
             .chain(self.authority.requests().last().and_then(|request| request.answers))
@@ -227,8 +228,8 @@ impl SessionSnapshot {
         self.next = self.next.saturating_add(1);
         self.hear(number, &record);
         // The facts for the rules must not push out the steps themselves.
-        let for_trail = bounds.bytes_per_session.saturating_sub(SET_ASIDE) / 4 * 3;
-        Arc::make_mut(&mut self.trail).take(number, &record, for_trail);
+        let for_facts = bounds.bytes_per_session.saturating_sub(SET_ASIDE) / 4 * 3;
+        Arc::make_mut(&mut self.facts).take(number, &record, for_facts);
         let repeated = self
             .events
             .iter()

@@ -10,8 +10,8 @@ use futures_util::future::{BoxFuture, ready};
 use moka::notification::RemovalCause;
 use moka::policy::EvictionPolicy;
 
-use super::forgotten::Forgotten;
-use super::{AgentKey, AgentPast, Keys, Owner, SessionKey, SessionSnapshot, StepRecord};
+use super::evicted_sessions::EvictedSessions;
+use super::{AgentKey, AgentPast, Keys, OrganisationHash, SessionKey, SessionSnapshot, StepRecord};
 use crate::model::Gap;
 use crate::organisation_share::Shares;
 use crate::shared::Link;
@@ -150,9 +150,9 @@ pub type Clock = Arc<dyn Fn() -> Instant + Send + Sync>;
 pub struct LocalSessions {
     sessions: moka::future::Cache<SessionKey, Arc<Entry<SessionSnapshot>>>,
     agents: moka::future::Cache<AgentKey, Arc<AgentPast>>,
-    session_shares: Arc<Shares<Owner, SessionKey>>,
-    agent_shares: Arc<Shares<Owner, AgentKey>>,
-    forgotten: Arc<Forgotten>,
+    session_shares: Arc<Shares<OrganisationHash, SessionKey>>,
+    agent_shares: Arc<Shares<OrganisationHash, AgentKey>>,
+    forgotten: Arc<EvictedSessions>,
     /// The least weight of a session.
     least: u64,
     settings: Settings,
@@ -208,7 +208,7 @@ impl LocalSessions {
         let session_shares = Arc::new(Shares::new(share(for_sessions)));
         let agent_shares = Arc::new(Shares::new(share(for_agents)));
         let (of_sessions, of_agents) = (Arc::clone(&session_shares), Arc::clone(&agent_shares));
-        let forgotten = Arc::new(Forgotten::default());
+        let forgotten = Arc::new(EvictedSessions::default());
         let forgets = Arc::clone(&forgotten);
         Self {
             sessions: moka::future::Cache::builder()

@@ -101,9 +101,9 @@ enum Wording {
 }
 
 /// Returns `true` if every object of its kind in a text is one that the user named, and there is one.
-fn names(trail: &SessionFacts, text: &str, object: RuleObject, wording: Wording) -> bool {
+fn names(facts: &SessionFacts, text: &str, object: RuleObject, wording: Wording) -> bool {
     let tokens = || tokens(text).take(MAX_OBJECTS);
-    let said = |token: &str| trail.taint().user_said_all(token);
+    let said = |token: &str| facts.taint().user_said_all(token);
     let all_said = |is_object: fn(&str) -> bool| {
         let mut objects = tokens().filter(|token| is_object(token)).peekable();
         objects.peek().is_some() && objects.all(said)
@@ -135,8 +135,8 @@ fn names(trail: &SessionFacts, text: &str, object: RuleObject, wording: Wording)
 /// Returns `true` if a command fetches from a protected address that stands in a text which the user told the agent to follow, and that does not
 /// speak to software.
 fn is_described(past: &SessionSnapshot, content: &Content, step: &Step) -> bool {
-    let trail = past.facts();
-    if !trail.delegates() {
+    let facts = past.facts();
+    if !facts.delegates() {
         return false;
     }
     let mut addresses = tokens(&content.text)
@@ -145,12 +145,12 @@ fn is_described(past: &SessionSnapshot, content: &Content, step: &Step) -> bool 
         .peekable();
     let protected = addresses.peek().is_some() && addresses.all(|token| token.starts_with("https://"));
     protected
-        && trail.taint().look(step).iter().any(|echo| {
+        && facts.taint().look(step).iter().any(|hit| {
             let address = matches!(
-                echo.kind,
+                hit.kind,
                 super::taint::TaintKind::Value(super::taint::ValueKind::Url | super::taint::ValueKind::Host)
             );
-            address && echo.content == Some(content.id) && !echo.instructed
+            address && hit.content == Some(content.id) && !hit.instructed
         })
 }
 

@@ -43,10 +43,10 @@ impl Features {
         self.set(Figure::ValuesAsked, share(values_asked, values));
         self.set(Figure::ValuesRead, share(values_read, values));
         self.set(Figure::ValuesNew, share(values_new, values));
-        let trail = context.past.facts();
+        let facts = context.past.facts();
         if context.part() == StepRole::Acts || context.part() == StepRole::Says {
-            let orders = trail.instructions().map(|order| order.words.as_str());
-            let requests = trail.requests().map(|request| request.words.as_str());
+            let orders = facts.instructions().map(|order| order.words.as_str());
+            let requests = facts.requests().map(|request| request.words.as_str());
             let unasked = unasked(context);
             let obeys = most_shared(&unasked, context.vocabulary, orders);
             let serves = most_shared(&unasked, context.vocabulary, requests);
@@ -171,14 +171,14 @@ impl Features {
             .next_back()
             .map_or("nothing", |event| StepRole::of(event.step.kind).as_str());
         self.add(&["last", last], Name::Shape);
-        let trail = context.past.facts();
-        let taint = match (trail.untrusted().is_some(), trail.sensitive().is_some()) {
+        let facts = context.past.facts();
+        let taint = match (facts.untrusted().is_some(), facts.sensitive().is_some()) {
             (false, _) => "clean",
             (true, false) => "untrusted",
             (true, true) => "both",
         };
         self.add(&["taint", taint], Name::Shape);
-        if trail.delegates() {
+        if facts.delegates() {
             self.add(&["delegates"], Name::Shape);
         }
     }

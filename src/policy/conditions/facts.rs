@@ -6,7 +6,7 @@ use cedar_policy::{
     Context, Entities, Entity, EntityId, EntityTypeName, EntityUid, Request, RestrictedExpression as Expression,
 };
 
-use super::World;
+use super::SchemaNames;
 use super::arguments::{Arguments, Unseen};
 use crate::model::{Caller, ClassSet, Finding, Place, Step};
 
@@ -59,7 +59,7 @@ pub struct Time {
 
 impl Facts<'_> {
     /// Returns the request, and what its arguments do not tell. `None` where it cannot be told, which no step brings about.
-    pub(super) fn request(&self, world: &World) -> Option<(Request, Entities, Unseen)> {
+    pub(super) fn request(&self, schema_names: &SchemaNames) -> Option<(Request, Entities, Unseen)> {
         let call = self.step.tool_call.as_ref();
         let Arguments {
             texts,
@@ -69,8 +69,8 @@ impl Facts<'_> {
             ..
         } = Arguments::of(call);
         let tool_id = call.map_or("", |call| call.tool.as_str());
-        let caller = uid(&world.caller, &self.caller.name);
-        let tool = uid(&world.tool, tool_id);
+        let caller = uid(&schema_names.caller, &self.caller.name);
+        let tool = uid(&schema_names.tool, tool_id);
         let of_tags = |name: &EntityTypeName, tags: Vec<(String, Expression)>| {
             let uid = uid(name, "");
             Some((
@@ -81,9 +81,9 @@ impl Facts<'_> {
         let as_text = |(name, text)| (name, Expression::new_string(text));
         let as_number = |(name, number)| (name, Expression::new_long(number));
         let as_set = |(name, values)| (name, texts_of(values));
-        let (arguments, texts) = of_tags(&world.texts, texts.into_iter().map(as_text).collect())?;
-        let (numbers, of_numbers) = of_tags(&world.numbers, numbers.into_iter().map(as_number).collect())?;
-        let (values, of_values) = of_tags(&world.values, values.into_iter().map(as_set).collect())?;
+        let (arguments, texts) = of_tags(&schema_names.texts, texts.into_iter().map(as_text).collect())?;
+        let (numbers, of_numbers) = of_tags(&schema_names.numbers, numbers.into_iter().map(as_number).collect())?;
+        let (values, of_values) = of_tags(&schema_names.values, values.into_iter().map(as_set).collect())?;
         let of_caller = [("name".to_owned(), text(&self.caller.name))];
         let classes = self.classes.iter().map(|class| class.as_str().to_owned());
         let of_tool = [
@@ -100,7 +100,7 @@ impl Facts<'_> {
         let mut context = self.context()?;
         context.extend([("arguments", arguments), ("numbers", numbers), ("values", values)]);
         let context = Context::from_pairs(context.into_iter().map(|(name, value)| (name.to_owned(), value))).ok()?;
-        let action = uid(&world.action, self.step.kind.as_str());
+        let action = uid(&schema_names.action, self.step.kind.as_str());
         let request = Request::new(caller, action, tool, context, None).ok()?;
         Some((request, Entities::from_entities(entities, None).ok()?, unseen))
     }

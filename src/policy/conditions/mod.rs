@@ -1,18 +1,18 @@
 //! Conditions: `[conditions]` of a policy, written in Cedar (<https://www.cedarpolicy.com>), over all that is known of a step.
 //!
 //! ```text
-//! policy file ─▶ scan (size, nesting) ─▶ parse ─▶ validate against the schema ─▶ a sheet
-//! step ─▶ facts ─▶ evaluate the sheets of all layers ─▶ a finding for each condition that holds
+//! policy file ─▶ scan (size, nesting) ─▶ parse ─▶ validate against the schema ─▶ a set of conditions
+//! step ─▶ facts ─▶ evaluate the sets of all layers ─▶ a finding for each condition that holds
 //! ```
 //!
 //! A condition is a `forbid`. It denies, suspects or is evidence; none ever lets a step happen. INVARIANT: a condition that could not
 //! be evaluated is a suspicion, and never passed over.
 
 mod arguments;
+mod condition_set;
 mod facts;
 mod reads;
 mod scan;
-mod sheet;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -24,9 +24,9 @@ use super::values::Wrong;
 use super::{OwnCode, PolicyError};
 use crate::model::{Finding, Pointer, ReasonCode, Rule, Treatment};
 use arguments::Unseen;
+use condition_set::{ConditionSet, Place};
 pub use facts::{Facts, SessionSeen, Time};
 use reads::Reads;
-use sheet::{Place, Sheet};
 
 /// The family's name: what a condition is reported under begins so.
 pub const CONDITION_FAMILY: &str = "condition";
@@ -49,7 +49,7 @@ pub struct ConditionsSection {
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<String>,
     #[serde(skip)]
-    sheets: Vec<Arc<Sheet>>,
+    sets: Vec<Arc<ConditionSet>>,
 }
 
 /// One condition.
@@ -66,7 +66,7 @@ pub struct Condition {
 
 /// The conditions of an effective policy: those of the narrowest layer first.
 #[derive(Clone, Debug, Default)]
-pub struct Conditions(Vec<Arc<Sheet>>);
+pub struct Conditions(Vec<Arc<ConditionSet>>);
 
 impl ConditionsSection {
     pub(super) fn is_default(&self) -> bool {
@@ -89,7 +89,7 @@ impl ConditionsSection {
             }
         };
         self.file = None;
-        self.sheets = vec![Arc::new(Sheet::compile(&text, &place)?)];
+        self.sets = vec![Arc::new(ConditionSet::compile(&text, &place)?)];
         self.text = Some(text);
         Ok(())
     }
@@ -103,13 +103,13 @@ impl ConditionsSection {
         Self {
             file: None,
             text,
-            sheets: self.sheets.into_iter().chain(base.sheets).collect(),
+            sets: self.sets.into_iter().chain(base.sets).collect(),
         }
     }
 
     /// Returns the conditions that stand in this section, by themselves.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Condition> {
-        self.sheets.iter().flat_map(|sheet| &sheet.conditions)
+        self.sets.iter().flat_map(|set| &set.conditions)
     }
 
     pub(super) fn build(&self, codes: &[OwnCode]) -> Result<Conditions, Wrong> {
@@ -136,14 +136,14 @@ impl ConditionsSection {
             );
             return Err(("conditions".to_owned(), why));
         }
-        Ok(Conditions(self.sheets.clone()))
+        Ok(Conditions(self.sets.clone()))
     }
 }
 
 impl Conditions {
     /// Returns every condition.
     pub fn iter(&self) -> impl Iterator<Item = &Condition> + Clone {
-        self.0.iter().flat_map(|sheet| &sheet.conditions)
+        self.0.iter().flat_map(|set| &set.conditions)
     }
 
     /// Returns `true` if there are none.
@@ -158,22 +158,21 @@ impl Conditions {
 
     /// Returns a finding for each condition that holds for a step, or of which it is not known whether it does.
     pub fn findings(&self, facts: &Facts<'_>) -> Vec<Finding> {
-        let Some((request, entities, unseen)) = WORLD.as_ref().and_then(|world| facts.request(world)) else {
+        let Some((request, entities, unseen)) = SCHEMA_NAMES
+            .as_ref()
+            .and_then(|schema_names| facts.request(schema_names))
+        else {
             return self
                 .iter()
                 .map(|c| c.unknown("the step could not be told in Cedar"))
                 .collect();
         };
-        let evaluate = || {
-            self.0
-                .iter()
-                .flat_map(|sheet| sheet.findings(&request, &entities, &unseen))
-        };
+        let evaluate = || self.0.iter().flat_map(|set| set.findings(&request, &entities, &unseen));
         stacker::maybe_grow(STACK, STACK, || evaluate().collect())
     }
 }
 
-impl Sheet {
+impl ConditionSet {
     fn findings(&self, request: &Request, entities: &Entities, unseen: &Unseen) -> Vec<Finding> {
         let response = Authorizer::new().is_authorized(request, &self.policies, entities);
         let holding: BTreeSet<&str> = response.diagnostics().reason().map(AsRef::as_ref).collect();
@@ -219,7 +218,7 @@ fn told(error: &EvaluationError) -> &'static str {
 }
 
 /// The schema and its names, read once.
-struct World {
+struct SchemaNames {
     schema: Schema,
     action: EntityTypeName,
     caller: EntityTypeName,
@@ -229,9 +228,9 @@ struct World {
     values: EntityTypeName,
 }
 
-static WORLD: LazyLock<Option<World>> = LazyLock::new(|| {
+static SCHEMA_NAMES: LazyLock<Option<SchemaNames>> = LazyLock::new(|| {
     let name = |name: &str| name.parse().ok();
-    Some(World {
+    Some(SchemaNames {
         schema: Schema::from_cedarschema_str(CONDITION_SCHEMA).ok()?.0,
         action: name("Action")?,
         caller: name("Caller")?,

@@ -188,8 +188,8 @@ fn a_condition_may_ask_for_everything_that_the_schema_names() {
 
 #[test]
 fn what_is_told_of_a_step_is_what_the_schema_says() {
-    let (caller, world) = (caller(), WORLD.as_ref().unwrap());
-    let schema = Some(&world.schema);
+    let (caller, schema_names) = (caller(), SCHEMA_NAMES.as_ref().unwrap());
+    let schema = Some(&schema_names.schema);
     for kind in Kind::ALL {
         let with_call = Step {
             kind: *kind,
@@ -202,7 +202,7 @@ fn what_is_told_of_a_step_is_what_the_schema_says() {
                     classes: ClassSet::default(),
                     ..facts(&step, &caller, &[])
                 };
-                let (request, entities, unseen) = told.request(world).unwrap();
+                let (request, entities, unseen) = told.request(schema_names).unwrap();
                 assert!(unseen.paths.is_empty() && !unseen.rest);
                 let context = request.context().cloned().unwrap();
                 let (p, a, r) = (request.principal(), request.action(), request.resource());

@@ -20,7 +20,7 @@ const SHORT_NAME: usize = 16;
 
 /// The position of a URL in its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Stand {
+pub(super) enum LinkMode {
     /// It is shown or fetched without a person's action: an image, a frame, a style.
     Loaded,
     /// It has to be followed.
@@ -35,7 +35,7 @@ pub(super) struct Found<'a> {
     /// Bytes of the text.
     pub span: Range<usize>,
     /// Its position there.
-    pub stand: Stand,
+    pub mode: LinkMode,
 }
 
 /// The texts before a URL that begins otherwise than with a scheme and `//` behind it.
@@ -160,14 +160,14 @@ impl<'a> List<'a> {
             self.found.push(Found {
                 url,
                 span: start..start + url.len(),
-                stand: self.stand(start),
+                mode: self.mode(start),
             });
         }
         true
     }
 
     /// Returns the position of a URL: what stands just before it tells whether it loads by itself.
-    fn stand(&self, start: usize) -> Stand {
+    fn mode(&self, start: usize) -> LinkMode {
         let text = self.text;
         let from = text.ceil_char_boundary(start.saturating_sub(200));
         let before = text.get(from..start).unwrap_or_default();
@@ -189,9 +189,9 @@ impl<'a> List<'a> {
         let html = tag.is_some_and(|tag| LOADING_TAGS.iter().any(|name| begins_with(tag, name)));
         let style = ends_with(before.trim_end_matches(['"', '\'']), "url(") || ends_with(before, "@import ");
         if markdown || reference || html || style {
-            Stand::Loaded
+            LinkMode::Loaded
         } else {
-            Stand::Linked
+            LinkMode::Linked
         }
     }
 }

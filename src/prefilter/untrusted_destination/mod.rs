@@ -16,7 +16,7 @@ use url::Url;
 use super::{Prefilter, Subject, ViewText, Word, Work};
 use crate::model::{Confidence, Content, Finding, Form, Kind, Method, Origin, Place, Treatment};
 use crate::prefilter::engine::{family, rule_keys};
-use extract::{Found, Stand};
+use extract::{Found, LinkMode};
 use troubles::{Troubles, troubles};
 
 rule_keys! {
@@ -92,7 +92,7 @@ impl Prefilter for UntrustedDestination {
                 let first = Found {
                     url: "",
                     span: at..text.len(),
-                    stand: Stand::Linked,
+                    mode: LinkMode::Linked,
                 };
                 found.push(self.finding(Trouble::Flood, &first, role, subject, view));
             }
@@ -108,7 +108,7 @@ impl Prefilter for UntrustedDestination {
                 destinations.push(Found {
                     url: address,
                     span: 0..text.len(),
-                    stand: Stand::Linked,
+                    mode: LinkMode::Linked,
                 });
             }
             let spelled;
@@ -117,15 +117,15 @@ impl Prefilter for UntrustedDestination {
                 destinations.push(Found {
                     url: &spelled,
                     span: 0..text.len(),
-                    stand: Stand::Linked,
+                    mode: LinkMode::Linked,
                 });
             }
             // A list names the same place again and again.
             subject.context.work(Work::Address, destinations.len());
-            let mut known: HashMap<(&str, Stand), Troubles> = HashMap::new();
+            let mut known: HashMap<(&str, LinkMode), Troubles> = HashMap::new();
             for destination in &destinations {
                 let of_this = known
-                    .entry((destination.url, destination.stand))
+                    .entry((destination.url, destination.mode))
                     .or_insert_with(|| troubles(destination, role, subject));
                 for trouble in of_this.iter() {
                     found.push(self.finding(*trouble, destination, role, subject, view));

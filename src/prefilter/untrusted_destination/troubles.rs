@@ -4,7 +4,7 @@ use core::net::Ipv4Addr;
 
 use url::{Host, Url};
 
-use super::extract::{Found, Stand};
+use super::extract::{Found, LinkMode};
 use super::hosts::{self, Zone};
 use super::payload::{self, Payload};
 use super::{Role, Trouble};
@@ -59,7 +59,7 @@ pub(super) fn troubles(destination: &Found<'_>, role: Role, subject: &Subject<'_
         troubles.push(Trouble::Collector);
     }
     if web && zone == Zone::Public {
-        of_payload(payload::payload(text, &url), destination.stand, role, &mut troubles);
+        of_payload(payload::payload(text, &url), destination.mode, role, &mut troubles);
     }
     // What an agent reads may name any place; only troubles that no honest author would write are kept.
     if matches!(role, Role::Said | Role::Read) {
@@ -72,7 +72,7 @@ pub(super) fn troubles(destination: &Found<'_>, role: Role, subject: &Subject<'_
                     | Trouble::LookAlike
                     | Trouble::LoadedData
                     | Trouble::LinkedData
-            ) || (*trouble == Trouble::Collector && destination.stand == Stand::Loaded)
+            ) || (*trouble == Trouble::Collector && destination.mode == LinkMode::Loaded)
                 || (*trouble == Trouble::Scheme
                     && matches!(scheme.as_str(), "javascript" | "vbscript" | "data")
                     && role == Role::Said)
@@ -245,8 +245,8 @@ fn of_spelling(url: &Url, text: &str, web: bool, troubles: &mut Troubles) {
     }
 }
 
-fn of_payload(payload: Option<Payload>, stand: Stand, role: Role, troubles: &mut Troubles) {
-    let loaded = stand == Stand::Loaded;
+fn of_payload(payload: Option<Payload>, mode: LinkMode, role: Role, troubles: &mut Troubles) {
+    let loaded = mode == LinkMode::Loaded;
     match payload {
         Some(Payload::Encoded | Payload::SecretPlaceholder) if loaded => {
             troubles.push(Trouble::LoadedData);

@@ -1,4 +1,4 @@
-//! The update of a trail by a step.
+//! The update of the facts by a step.
 
 use std::collections::HashMap;
 use std::ops::Range;

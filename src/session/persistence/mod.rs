@@ -16,8 +16,8 @@
 //! - The folder belongs to one guardian: a second one is refused. Its files can be read by its user alone: they hold what users
 //!   and tools said, as far as it may be repeated.
 
-mod complaints;
 mod database;
+mod throttled_error_log;
 mod writer;
 
 use std::path::PathBuf;
@@ -26,13 +26,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
-use super::forgotten::Forgotten;
+use super::evicted_sessions::EvictedSessions;
 use super::{
     AgentKey, AgentPast, Kept, LocalSessions, SessionKey, SessionSnapshot, SessionStore, Settings, StepRecord,
     StoreFailure,
 };
-use complaints::Complaints;
 use database::{Database, Row, Table};
+use throttled_error_log::ThrottledErrorLog;
 use writer::Writer;
 
 /// The reason why a folder cannot keep sessions.
@@ -65,8 +65,8 @@ pub struct KeptSessions {
     /// For reading only; the writer has a connection of its own.
     reader: Arc<Mutex<Database>>,
     writer: Writer,
-    forgotten: Arc<Forgotten>,
-    complaints: Complaints,
+    forgotten: Arc<EvictedSessions>,
+    errors: ThrottledErrorLog,
     /// Held as long as the folder is used.
     _lock: std::fs::File,
 }
@@ -79,7 +79,7 @@ impl KeptSessions {
     /// When it cannot be used, or another guardian uses it.
     pub fn open(settings: Settings, kept: &Kept) -> Result<Self, KeptError> {
         let lock = database::lock(&kept.directory, kept.wait)?;
-        let forgotten = Arc::new(Forgotten::default());
+        let forgotten = Arc::new(EvictedSessions::default());
         let writing = Database::open(&kept.directory, kept.bytes)?;
         let reading = Database::open(&kept.directory, kept.bytes)?;
         let bounds = writer::Bounds {
@@ -93,7 +93,7 @@ impl KeptSessions {
             local: LocalSessions::new(settings),
             reader: Arc::new(Mutex::new(reading)),
             forgotten,
-            complaints: Complaints::default(),
+            errors: ThrottledErrorLog::default(),
             _lock: lock,
         })
     }
@@ -108,7 +108,7 @@ impl KeptSessions {
         match read.await {
             Ok(Ok(row)) => row,
             Ok(Err(error)) => {
-                self.complaints.error("a kept session could not be read", &error);
+                self.errors.error("a kept session could not be read", &error);
                 None
             }
             Err(_) => None,

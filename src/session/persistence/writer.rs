@@ -5,9 +5,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::Forgotten;
-use super::complaints::Complaints;
+use super::EvictedSessions;
 use super::database::{Database, NewRow, Table};
+use super::throttled_error_log::ThrottledErrorLog;
 use crate::model::Gap;
 use crate::session::store::AGENTS_LIVE;
 use crate::session::{AgentKey, AgentPast, SessionKey, SessionSnapshot};
@@ -72,7 +72,7 @@ impl Shared {
 }
 
 impl Writer {
-    pub(super) fn start(database: Database, bounds: Bounds, forgotten: Arc<Forgotten>) -> Self {
+    pub(super) fn start(database: Database, bounds: Bounds, forgotten: Arc<EvictedSessions>) -> Self {
         let shared = Arc::new(Shared::default());
         let mut work = Work {
             shared: Arc::clone(&shared),
@@ -81,7 +81,7 @@ impl Writer {
             forgotten,
             kept_house: None,
             unchecked: 0,
-            complaints: Complaints::default(),
+            errors: ThrottledErrorLog::default(),
         };
         let thread = std::thread::Builder::new()
             .name("sessions".to_owned())
@@ -181,11 +181,11 @@ struct Work {
     shared: Arc<Shared>,
     database: Database,
     bounds: Bounds,
-    forgotten: Arc<Forgotten>,
+    forgotten: Arc<EvictedSessions>,
     kept_house: Option<Instant>,
     /// Bytes written since the bounds were last checked.
     unchecked: u64,
-    complaints: Complaints,
+    errors: ThrottledErrorLog,
 }
 
 impl Work {
@@ -327,7 +327,7 @@ impl Work {
     fn told(&mut self, work: impl FnOnce(&mut Self) -> rusqlite::Result<()>) {
         if let Err(error) = work(self) {
             metrics::counter!(names::SESSIONS_UNKEPT).increment(1);
-            self.complaints.error("sessions could not be written down", &error);
+            self.errors.error("sessions could not be written down", &error);
         }
     }
 }

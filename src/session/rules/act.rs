@@ -119,8 +119,8 @@ impl Doing {
 }
 
 /// Returns `true` if the call deletes, as a tool that deletes or as a command with a word for it.
-pub(super) fn deletes(context: &RuleContext<'_>, echo: &TaintHit) -> bool {
-    let command = || echo.content.and_then(|id| context.step.content(id));
+pub(super) fn deletes(context: &RuleContext<'_>, hit: &TaintHit) -> bool {
+    let command = || hit.content.and_then(|id| context.step.content(id));
     context.has(ToolClass::Destroys)
         || ((context.has(ToolClass::Executes) || context.has(ToolClass::Writes))
             && command().is_some_and(|content| context.command(content).deletes))

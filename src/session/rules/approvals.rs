@@ -1,6 +1,6 @@
 //! An approval that is used for something else: the user said “yes” to one thing, and another is done.
 
-use super::hijack::of_echo;
+use super::hijack::of_hit;
 use super::rule_context::{Role, RuleContext};
 use super::{FindingSite, RuleId, finding};
 use crate::model::{Confidence, Content, ContentId, Finding, Outcome, Pointer, ToolClass};
@@ -85,27 +85,27 @@ fn claimed(context: &RuleContext<'_>) -> Option<Finding> {
     if !context.has_any(&grave) && !stays {
         return None;
     }
-    let echo = context.echoes.iter().find(|echo| {
-        let object = match echo.kind {
+    let hit = context.hits.iter().find(|hit| {
+        let object = match hit.kind {
             TaintKind::Value(ValueKind::Digits) => context.has(ToolClass::Pays) || stays,
             TaintKind::Value(ValueKind::Path | ValueKind::Id) => context.has(ToolClass::Destroys),
             TaintKind::Value(kind) => kind.is_destination(),
             TaintKind::Passage => false,
         };
-        object && echo.relation == UserRelation::Stranger && context.role(&echo.pointer, echo.content) == Role::Other
+        object && hit.relation == UserRelation::Stranger && context.role(&hit.pointer, hit.content) == Role::Other
     })?;
     let requests = context.past.authority().requests();
     let since = requests
         .last()
-        .is_some_and(|last| last.step > echo.first.number && last.answers.is_some());
-    if since || !claims_consent(context, echo.first.number) {
+        .is_some_and(|last| last.step > hit.first.number && last.answers.is_some());
+    if since || !claims_consent(context, hit.first.number) {
         return None;
     }
-    let mut told = of_echo(RuleId::ConsentClaimed, context, echo)?;
+    let mut finding = of_hit(RuleId::ConsentClaimed, context, hit)?;
     if context.facts().delegates() {
-        told.confidence = Confidence::Medium;
+        finding.confidence = Confidence::Medium;
     }
-    Some(told)
+    Some(finding)
 }
 
 /// Returns the target of the call if the approved step was aimed at another one and the user never spoke of it.

@@ -62,13 +62,13 @@ fn program(context: &RuleContext<'_>) -> Option<Finding> {
         .into_iter()
         .filter(|seen| is_harm(seen) && seen.severity >= Severity::High)
         .max_by_key(|seen| (seen.severity, seen.confidence))?;
-    let mut told = finding(
+    let mut finding = finding(
         RuleId::ProgramCall,
         context,
         FindingSite::of(first, &worst.explanation, ""),
     )?;
-    (told.reason, told.severity, told.confidence) = (worst.reason, worst.severity, worst.confidence);
-    Some(told)
+    (finding.reason, finding.severity, finding.confidence) = (worst.reason, worst.severity, worst.confidence);
+    Some(finding)
 }
 
 fn is_option(content: &&Content) -> bool {

@@ -105,9 +105,9 @@ fn commands(text: &str) -> impl Iterator<Item = &str> {
 fn runs_later(context: &RuleContext<'_>, content: &Content, path: &str, seen: &Finding) -> Option<Finding> {
     let taint = context.facts().taint();
     let strange = context
-        .echoes
+        .hits
         .iter()
-        .any(|echo| echo.content == Some(content.id) && is_place(echo) && echo.relation == UserRelation::Stranger);
+        .any(|hit| hit.content == Some(content.id) && is_place(hit) && hit.relation == UserRelation::Stranger);
     let addresses = || {
         content
             .text
@@ -116,25 +116,25 @@ fn runs_later(context: &RuleContext<'_>, content: &Content, path: &str, seen: &F
     };
     let named = addresses().next().is_some() && addresses().all(|address| taint.user_said_all(address));
     let what = format!("the file `{}`", short(name_of(path)));
-    let mut told = finding(
+    let mut finding = finding(
         RuleId::RunsLater,
         context,
         FindingSite::of(content, &what, &seen.explanation),
     )?;
-    told.reason = seen.reason.clone();
+    finding.reason = seen.reason.clone();
     let takes = seen.reason == ReasonCode::DataExfiltration && seen.confidence == Confidence::High;
-    (told.severity, told.confidence) = match (strange || takes, named) {
+    (finding.severity, finding.confidence) = match (strange || takes, named) {
         (true, false) => (Severity::High, Confidence::High),
         (_, true) => (Severity::Medium, Confidence::Low),
         (false, false) => (seen.severity.min(Severity::High), Confidence::Medium),
     };
-    told.suggested = told.suggested.min(Treatment::Evidence);
-    Some(told)
+    finding.suggested = finding.suggested.min(Treatment::Evidence);
+    Some(finding)
 }
 
-fn is_place(echo: &TaintHit) -> bool {
+fn is_place(hit: &TaintHit) -> bool {
     matches!(
-        echo.kind,
+        hit.kind,
         TaintKind::Value(ValueKind::Url | ValueKind::Host | ValueKind::Email | ValueKind::Account)
     )
 }

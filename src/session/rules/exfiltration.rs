@@ -56,8 +56,8 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
             let read = named.place.describe();
             let site = FindingSite::of(content, &what, &read).at(normal.raw_span(place.span.clone()));
             let claims = claims_consent(context, named.place.number);
-            let told = finding(RuleId::CarriedOut, context, site);
-            found.extend(told.map(|told| weighed(context, content, &place, claims, told)));
+            let finding = finding(RuleId::CarriedOut, context, site);
+            found.extend(finding.map(|finding| weighed(context, content, &place, claims, finding)));
             return;
         }
     }
@@ -104,14 +104,14 @@ fn weighed(
     content: &Content,
     place: &Destination<'_>,
     claims: bool,
-    mut told: Finding,
+    mut finding: Finding,
 ) -> Finding {
     let letter = !place.carries && context.user_asked_to_send() && !claims;
     let delegated = context.facts().delegates() && !claims && content.origin == Origin::ToolArguments;
     if letter || delegated {
-        (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
+        (finding.severity, finding.confidence) = (Severity::Medium, Confidence::Medium);
     }
-    told
+    finding
 }
 
 fn speaks(content: &Content) -> bool {
@@ -200,19 +200,19 @@ fn seen<'a>(
     place: &Destination<'_>,
     leaves: &[String],
 ) -> Option<(&'a KeptText, &'a KeptText)> {
-    let trail = context.facts();
+    let facts = context.facts();
     let owner = owned(place.host).to_ascii_lowercase();
     let name = owner.split('.').next().unwrap_or_default();
     let spoken = run_of(name);
     // `news.shop.example`, when the user spoke of the shop; not `shop-visit.example`. What the agent's instructions speak of is the
     // organisation's own.
-    let known = |hash: u64| trail.taint().user_said_word(hash) || trail.taint().instructed_word(hash);
-    let mut told = spoken.iter().filter(|word| word.telling);
+    let known = |hash: u64| facts.taint().user_said_word(hash) || facts.taint().instructed_word(hash);
+    let mut telling = spoken.iter().filter(|word| word.telling);
     let named = match place.carries {
-        true => spoken.len() == 1 && told.any(|word| known(word.hash)),
-        false => told.any(|word| known(word.hash)),
+        true => spoken.len() == 1 && telling.any(|word| known(word.hash)),
+        false => telling.any(|word| known(word.hash)),
     };
-    let said = values_of(&owner).iter().any(|(_, key)| trail.taint().is_users(*key));
+    let said = values_of(&owner).iter().any(|(_, key)| facts.taint().is_users(*key));
     if named || said {
         return None;
     }

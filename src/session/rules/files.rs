@@ -21,10 +21,10 @@ pub(super) fn screen(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
 
 /// Returns the file that a command runs, if it was written in this session.
 fn run<'a>(context: &'a RuleContext<'_>, content: &Content) -> Option<&'a Written> {
-    let trail = context.facts();
-    trail.files().next()?;
+    let facts = context.facts();
+    facts.files().next()?;
     let command = context.command(content);
-    command.runs.iter().find_map(|path| trail.file(&file_name(path)?))
+    command.runs.iter().find_map(|path| facts.file(&file_name(path)?))
 }
 
 fn harm(context: &RuleContext<'_>, content: &Content, written: &Written) -> Option<Finding> {
@@ -34,22 +34,22 @@ fn harm(context: &RuleContext<'_>, content: &Content, written: &Written) -> Opti
         .filter(is_harm)
         .max_by_key(|finding| (finding.severity, finding.confidence))?;
     let grave = worst.severity >= Severity::High && worst.confidence == Confidence::High;
-    let mut told = tell(
+    let mut finding = tell(
         RuleId::RunsHarmfulFile,
         context,
         content,
         written,
         &format!("step {}", written.number),
     )?;
-    told.reason = worst.reason;
-    told.severity = worst.severity;
-    told.confidence = worst.confidence;
-    told.suggested = worst.suggested;
+    finding.reason = worst.reason;
+    finding.severity = worst.severity;
+    finding.confidence = worst.confidence;
+    finding.suggested = worst.suggested;
     if grave {
-        told.suggested = told.suggested.max(crate::model::Treatment::Evidence);
+        finding.suggested = finding.suggested.max(crate::model::Treatment::Evidence);
     }
-    told.explanation = format!("{}: {}", told.explanation, worst.explanation);
-    Some(told)
+    finding.explanation = format!("{}: {}", finding.explanation, worst.explanation);
+    Some(finding)
 }
 
 fn taint(context: &RuleContext<'_>, content: &Content, written: &Written) -> Option<Finding> {

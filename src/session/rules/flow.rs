@@ -1,6 +1,6 @@
 //! The flow of data: destinations that untrusted content named, private data that leaves.
 
-use super::hijack::{Follows, is_said, of_echo};
+use super::hijack::{Follows, is_said, of_hit};
 use super::rule_context::RuleContext;
 use super::{FindingSite, RuleId, finding};
 use crate::model::{Finding, Kind, Origin, ToolClass};
@@ -19,11 +19,11 @@ pub(super) fn screen(context: &RuleContext<'_>, follows: Follows, found: &mut Ve
         return Exfiltrates::No;
     }
     let leaving = leaving(context);
-    if let Some(echo) = after_order(context) {
-        found.extend(of_echo(RuleId::PrivateAfterOrder, context, echo));
+    if let Some(hit) = after_order(context) {
+        found.extend(of_hit(RuleId::PrivateAfterOrder, context, hit));
     }
     if let Some(leaving) = leaving {
-        found.extend(of_echo(leaving.0, context, leaving.1));
+        found.extend(of_hit(leaving.0, context, leaving.1));
     } else {
         found.extend(after_private(context));
     }
@@ -43,10 +43,10 @@ fn destination(context: &RuleContext<'_>) -> Option<Finding> {
     if !acts {
         return None;
     }
-    let strange = |echo: &&TaintHit| !is_ordinary(context, echo);
-    let echo = match context.has(ToolClass::Executes) {
+    let strange = |hit: &&TaintHit| !is_ordinary(context, hit);
+    let hit = match context.has(ToolClass::Executes) {
         // Earlier output of a shell or a tool of the same kind is the agent's own workplace.
-        true => context.echoes.iter().filter(|echo| reaches_out(echo)).find(strange)?,
+        true => context.hits.iter().filter(|hit| reaches_out(hit)).find(strange)?,
         false => context.strange_destinations().find(strange)?,
     };
     let rule = if context.has(ToolClass::Pays) {
@@ -58,22 +58,22 @@ fn destination(context: &RuleContext<'_>) -> Option<Finding> {
     } else {
         RuleId::TaintedGrant
     };
-    of_echo(rule, context, echo)
+    of_hit(rule, context, hit)
 }
 
 /// Returns `true` if a command reaches for another machine that a text from outside named.
-fn reaches_out(echo: &TaintHit) -> bool {
+fn reaches_out(hit: &TaintHit) -> bool {
     let elsewhere = matches!(
-        echo.kind,
+        hit.kind,
         TaintKind::Value(ValueKind::Url | ValueKind::Host | ValueKind::Email)
     );
-    elsewhere && echo.relation == UserRelation::Stranger && !echo.first.classes.has(ToolClass::Executes)
+    elsewhere && hit.relation == UserRelation::Stranger && !hit.first.classes.has(ToolClass::Executes)
 }
 
 /// Returns `true` for a reply to the author of a text, and for an id from a look-up that goes into the next one.
-fn is_ordinary(context: &RuleContext<'_>, echo: &TaintHit) -> bool {
-    let is_id = matches!(echo.kind, TaintKind::Value(ValueKind::Digits)) && !context.has(ToolClass::Pays);
-    (echo.author && !echo.instructed) || is_id
+fn is_ordinary(context: &RuleContext<'_>, hit: &TaintHit) -> bool {
+    let is_id = matches!(hit.kind, TaintKind::Value(ValueKind::Digits)) && !context.has(ToolClass::Pays);
+    (hit.author && !hit.instructed) || is_id
 }
 
 /// Returns private data in what is handed out, with the rule that reports it.
@@ -81,9 +81,9 @@ fn leaving<'a>(context: &'a RuleContext<'_>) -> Option<(RuleId, &'a TaintHit)> {
     if !context.sends_out() {
         return None;
     }
-    let destination = context.strange_destinations().find(|echo| !is_ordinary(context, echo));
-    let private = context.echoes.iter().find(|echo| {
-        let telling = match echo.kind {
+    let destination = context.strange_destinations().find(|hit| !is_ordinary(context, hit));
+    let private = context.hits.iter().find(|hit| {
+        let telling = match hit.kind {
             TaintKind::Value(kind) => !matches!(
                 kind,
                 ValueKind::Name | ValueKind::Host | ValueKind::File | ValueKind::Url | ValueKind::Number
@@ -91,17 +91,17 @@ fn leaving<'a>(context: &'a RuleContext<'_>) -> Option<(RuleId, &'a TaintHit)> {
             TaintKind::Passage => true,
         };
         let own =
-            destination.is_some_and(|destination| destination.pointer == echo.pointer && destination.span == echo.span);
-        let carried = is_said(context, echo)
+            destination.is_some_and(|destination| destination.pointer == hit.pointer && destination.span == hit.span);
+        let carried = is_said(context, hit)
             || matches!(
-                echo.kind,
+                hit.kind,
                 TaintKind::Value(ValueKind::Id | ValueKind::Digits | ValueKind::Account)
             );
         telling
             && !own
             && carried
-            && echo.relation == UserRelation::Stranger
-            && echo.first.classes.has(ToolClass::ReadsSensitive)
+            && hit.relation == UserRelation::Stranger
+            && hit.first.classes.has(ToolClass::ReadsSensitive)
     })?;
     let unasked = !context.user_asked_to_send();
     // A memory, a list of contacts: where people keep addresses. An order there is another matter.
@@ -132,8 +132,8 @@ fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
     if context.facts().heard() > latest && !orders().any(|order| stands(&order.place)) {
         return None;
     }
-    let private = |echo: &&TaintHit| {
-        let telling = match echo.kind {
+    let private = |hit: &&TaintHit| {
+        let telling = match hit.kind {
             TaintKind::Value(kind) => !matches!(
                 kind,
                 ValueKind::Name
@@ -145,10 +145,10 @@ fn after_order<'a>(context: &'a RuleContext<'_>) -> Option<&'a TaintHit> {
             ),
             TaintKind::Passage => true,
         };
-        let of_the_order = orders().any(|order| order.place.number == echo.first.number);
-        telling && !of_the_order && echo.relation == UserRelation::Stranger
+        let of_the_order = orders().any(|order| order.place.number == hit.first.number);
+        telling && !of_the_order && hit.relation == UserRelation::Stranger
     };
-    let mut found = context.echoes.iter().filter(private);
+    let mut found = context.hits.iter().filter(private);
     let first = found.next()?;
     // One number may be anything; a passage, or two values, were read.
     let certain = first.kind == TaintKind::Passage || found.next().is_some();

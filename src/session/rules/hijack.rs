@@ -68,18 +68,18 @@ const RESEMBLES: i32 = 3;
 
 fn call(context: &RuleContext<'_>, found: &mut Vec<Finding>) -> Follows {
     let acts = context.acts();
-    let trail = context.facts();
+    let facts = context.facts();
     // An instruction that speaks to software is followed with any verb.
-    let addressed = trail.instructions().any(|instruction| instruction.addressed);
+    let addressed = facts.instructions().any(|instruction| instruction.addressed);
     if !acts && !addressed && !context.has(ToolClass::ReadsSensitive) {
         return Follows::No;
     }
     let (doing, phrases) = (Doing::of(context), phrases(context));
     let concerns =
         |instruction: &&Arc<Instruction>| acts || instruction.addressed || context.has(ToolClass::ReadsSensitive);
-    let best = trail
+    let best = facts
         .instructions()
-        .chain(trail.requests())
+        .chain(facts.requests())
         .filter(concerns)
         .map(|instruction| matched(context, &doing, &phrases, instruction))
         .map(|matched| (agreement(context, &matched), matched))
@@ -92,18 +92,18 @@ fn call(context: &RuleContext<'_>, found: &mut Vec<Finding>) -> Follows {
         RESEMBLES.. => RuleId::ResemblesInstruction,
         _ => return Follows::No,
     };
-    let told = tell(rule, context, &matched).map(|mut told| {
-        let certain = matched.instruction.confidence == Confidence::High && !trail.delegates();
+    let finding = tell(rule, context, &matched).map(|mut finding| {
+        let certain = matched.instruction.confidence == Confidence::High && !facts.delegates();
         if !(certain && is_grave(context)) {
-            told.suggested = told.suggested.min(Treatment::Evidence);
+            finding.suggested = finding.suggested.min(Treatment::Evidence);
         }
         // An order to software that the call only looks like following, without doing what cannot be undone.
         if matched.instruction.confidence < Confidence::High && !is_grave(context) {
-            told.confidence = told.confidence.min(Confidence::Medium);
+            finding.confidence = finding.confidence.min(Confidence::Medium);
         }
-        told
+        finding
     });
-    found.extend(told);
+    found.extend(finding);
     match rule == RuleId::FollowsInstruction {
         true => Follows::Yes,
         false => Follows::No,
@@ -114,7 +114,7 @@ fn call(context: &RuleContext<'_>, found: &mut Vec<Finding>) -> Follows {
 /// instruction names. A message that reports an instruction repeats its words in what is said.
 fn says_what(context: &RuleContext<'_>, matched: &Match<'_>) -> bool {
     let runs = context.has(ToolClass::Executes);
-    let value = matched.value.is_some_and(|echo| runs || !is_said(context, echo));
+    let value = matched.value.is_some_and(|hit| runs || !is_said(context, hit));
     let phrase = matched
         .phrase
         .is_some_and(|phrase| runs || context.role(&phrase.content.pointer, Some(phrase.content.id)) == Role::Other);
@@ -131,16 +131,16 @@ fn is_grave(context: &RuleContext<'_>) -> bool {
 /// Returns the degree of agreement of a call with an instruction, less what speaks for the user.
 fn agreement(context: &RuleContext<'_>, matched: &Match<'_>) -> i32 {
     let confidence = matched.instruction.confidence;
-    let value = matched.value.map_or(0, |echo| match echo.kind {
+    let value = matched.value.map_or(0, |hit| match hit.kind {
         // The author of an instruction can choose an address that sounds like a person the user knows.
         TaintKind::Value(kind)
-            if kind.is_destination() && (echo.relation == UserRelation::Stranger || confidence > Confidence::Low) =>
+            if kind.is_destination() && (hit.relation == UserRelation::Stranger || confidence > Confidence::Low) =>
         {
             3
         }
         // A path is to a deletion what an address is to a letter.
         TaintKind::Value(ValueKind::Path)
-            if matched.instruction.addressed && echo.relation == UserRelation::Stranger && deletes(context, echo) =>
+            if matched.instruction.addressed && hit.relation == UserRelation::Stranger && deletes(context, hit) =>
         {
             3
         }
@@ -185,7 +185,7 @@ fn agreement(context: &RuleContext<'_>, matched: &Match<'_>) -> i32 {
         0
     };
     let elsewhere = match (matched.value, matched.phrase) {
-        (Some(echo), Some(phrase)) => echo.content != Some(phrase.content.id),
+        (Some(hit), Some(phrase)) => hit.content != Some(phrase.content.id),
         _ => false,
     };
     value.max(phrase) + i32::from(value > 0 && elsewhere) + tool + sure - user - unheard - handed_over
@@ -198,11 +198,11 @@ fn matched<'a>(
     instruction: &'a Instruction,
 ) -> Match<'a> {
     let (act, asked) = doing.named_in(instruction);
-    let values = context.echoes.iter().filter(|echo| is_of(context, echo, instruction));
+    let values = context.hits.iter().filter(|hit| is_of(context, hit, instruction));
     Match {
         instruction,
-        value: values.max_by_key(|echo| match echo.kind {
-            TaintKind::Value(kind) => (kind.is_destination(), echo.relation == UserRelation::Stranger),
+        value: values.max_by_key(|hit| match hit.kind {
+            TaintKind::Value(kind) => (kind.is_destination(), hit.relation == UserRelation::Stranger),
             TaintKind::Passage => (false, false),
         }),
         phrase: phrases
@@ -268,33 +268,33 @@ fn carried(context: &RuleContext<'_>, instruction: &Instruction) -> i32 {
 }
 
 /// Returns `true` if a value of the call comes from this instruction, and from nowhere else.
-fn is_of(context: &RuleContext<'_>, echo: &TaintHit, instruction: &Instruction) -> bool {
-    let written = echo
+fn is_of(context: &RuleContext<'_>, hit: &TaintHit, instruction: &Instruction) -> bool {
+    let written = hit
         .content
         .and_then(|id| context.step.content(id))
-        .and_then(|content| content.text.get(echo.span.clone()));
+        .and_then(|content| content.text.get(hit.span.clone()));
     let there = written.is_some_and(|written| instruction.words.contains(plain(written).trim()));
     let only_there = match instruction.confidence {
         Confidence::Low => there,
         Confidence::Medium | Confidence::High => {
-            echo.instructed && !echo.plain && (there || echo.first == instruction.place)
+            hit.instructed && !hit.plain && (there || hit.first == instruction.place)
         }
     };
     // A value that the agent stored, in a step that was let happen, is its own.
-    let own = echo.first.method == Method::MemoryStore;
-    only_there && !own && echo.relation != UserRelation::User && (echo.instructed || !echo.author)
+    let own = hit.first.method == Method::MemoryStore;
+    only_there && !own && hit.relation != UserRelation::User && (hit.instructed || !hit.author)
 }
 
 fn tell(rule: RuleId, context: &RuleContext<'_>, matched: &Match<'_>) -> Option<Finding> {
     let place = matched.instruction.place.describe();
     let what = match (matched.value, matched.phrase) {
-        (Some(echo), _) => context.name_of(echo),
+        (Some(hit), _) => context.name_of(hit),
         (None, Some(phrase)) => format!("`{}`", short(phrase.content.label.as_deref().unwrap_or("an argument"))),
         (None, None) => "the tool".to_owned(),
     };
     let stands = || matched.phrase.map(|phrase| phrase.content).or(context.tool_content());
     let site = match matched.value {
-        Some(echo) => FindingSite::of_echo(echo, &what, &place),
+        Some(hit) => FindingSite::of_hit(hit, &what, &place),
         None => FindingSite::of_any(stands(), &what, &place),
     };
     finding(rule, context, site)
@@ -303,15 +303,15 @@ fn tell(rule: RuleId, context: &RuleContext<'_>, matched: &Match<'_>) -> Option<
 /// Finds an instruction that is to be remembered.
 fn memory(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
     let taint = context.facts().taint();
-    let echo = context.echoes.iter().find(|echo| {
-        let strange = echo.relation == UserRelation::Stranger;
-        match echo.kind {
-            TaintKind::Value(kind) => strange && echo.instructed && !echo.plain && kind.is_destination(),
+    let hit = context.hits.iter().find(|hit| {
+        let strange = hit.relation == UserRelation::Stranger;
+        match hit.kind {
+            TaintKind::Value(kind) => strange && hit.instructed && !hit.plain && kind.is_destination(),
             TaintKind::Passage => {
-                let written = echo
+                let written = hit
                     .content
                     .and_then(|id| context.step.content(id))
-                    .and_then(|content| content.text.get(echo.span.clone()));
+                    .and_then(|content| content.text.get(hit.span.clone()));
                 let words = written.map(plain).unwrap_or_default();
                 strange
                     && context
@@ -322,25 +322,25 @@ fn memory(context: &RuleContext<'_>, found: &mut Vec<Finding>) {
             }
         }
     });
-    if let Some(mut told) = echo.and_then(|echo| of_echo(RuleId::StoresUntrusted, context, echo)) {
+    if let Some(mut finding) = hit.and_then(|hit| of_hit(RuleId::StoresUntrusted, context, hit)) {
         let sure = context
             .facts()
             .instructions()
             .any(|instruction| instruction.confidence == Confidence::High);
         if !sure {
-            (told.confidence, told.suggested) = (Confidence::Medium, Treatment::Evidence);
+            (finding.confidence, finding.suggested) = (Confidence::Medium, Treatment::Evidence);
         }
-        found.push(told);
+        found.push(finding);
     }
 }
 
 /// Makes a finding about something that was read before.
-pub(super) fn of_echo(rule: RuleId, context: &RuleContext<'_>, echo: &TaintHit) -> Option<Finding> {
-    let (what, place) = (context.name_of(echo), echo.first.describe());
-    finding(rule, context, FindingSite::of_echo(echo, &what, &place))
+pub(super) fn of_hit(rule: RuleId, context: &RuleContext<'_>, hit: &TaintHit) -> Option<Finding> {
+    let (what, place) = (context.name_of(hit), hit.first.describe());
+    finding(rule, context, FindingSite::of_hit(hit, &what, &place))
 }
 
-/// Returns `true` if an echo stands where the call gives the content, not the recipient.
-pub(super) fn is_said(context: &RuleContext<'_>, echo: &TaintHit) -> bool {
-    context.role(&echo.pointer, echo.content) == Role::Body
+/// Returns `true` if a hit stands where the call gives the content, not the recipient.
+pub(super) fn is_said(context: &RuleContext<'_>, hit: &TaintHit) -> bool {
+    context.role(&hit.pointer, hit.content) == Role::Body
 }

@@ -119,11 +119,11 @@ impl<'a> FindingSite<'a> {
     }
 
     /// Makes the site of something that was read before.
-    fn of_echo(echo: &TaintHit, what: &'a str, place: &'a str) -> Self {
+    fn of_hit(hit: &TaintHit, what: &'a str, place: &'a str) -> Self {
         Self {
-            content: echo.content,
-            pointer: echo.pointer.clone(),
-            span: echo.span.clone(),
+            content: hit.content,
+            pointer: hit.pointer.clone(),
+            span: hit.span.clone(),
             what,
             place,
         }

@@ -40,13 +40,13 @@ fn order(context: &RuleContext<'_>, content: &Content) -> Option<Finding> {
         Strength::Secret => RuleId::OrderInSecret,
     };
     let site = FindingSite::of(content, "the text", content.origin.as_str()).at(span);
-    let mut told = finding(rule, context, site)?;
-    told.reason = content.origin.reason_of_injection();
+    let mut finding = finding(rule, context, site)?;
+    finding.reason = content.origin.reason_of_injection();
     // Memories are obeyed later, without anyone looking.
     if strength == Strength::Quiet && content.origin == Origin::Memory {
-        told.confidence = Confidence::Medium;
+        finding.confidence = Confidence::Medium;
     }
-    Some(told)
+    Some(finding)
 }
 
 fn speaks_by_its_name(content: &Content) -> bool {

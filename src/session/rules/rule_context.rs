@@ -1,4 +1,4 @@
-//! The context of a step: the classes of its tool, its echoes of what was read before, and the user's relation to it.
+//! The context of a step: the classes of its tool, its hits of what was read before, and the user's relation to it.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -30,7 +30,7 @@ pub(super) struct RuleContext<'a> {
     policy: &'a Policy,
     pub(super) screener: &'a dyn TextScreener,
     pub(super) classified: Classified,
-    pub(super) echoes: Vec<TaintHit>,
+    pub(super) hits: Vec<TaintHit>,
     commands: RefCell<HashMap<ContentId, Rc<CommandSummary>>>,
 }
 
@@ -52,7 +52,7 @@ impl<'a> RuleContext<'a> {
             policy,
             screener,
             classified: classified.unwrap_or_default(),
-            echoes: if looks {
+            hits: if looks {
                 past.facts().taint().look(step)
             } else {
                 Vec::new()
@@ -145,23 +145,23 @@ impl<'a> RuleContext<'a> {
     /// Returns the values that someone else than the user brought up, that name a place or a person, and that stand where the call names its
     /// recipient or place.
     pub(super) fn strange_destinations(&self) -> impl Iterator<Item = &TaintHit> {
-        self.echoes.iter().filter(|echo| {
-            let TaintKind::Value(kind) = echo.kind else {
+        self.hits.iter().filter(|hit| {
+            let TaintKind::Value(kind) = hit.kind else {
                 return false;
             };
             kind.is_destination()
-                && echo.relation == UserRelation::Stranger
-                && self.role(&echo.pointer, echo.content) == Role::Other
+                && hit.relation == UserRelation::Stranger
+                && self.role(&hit.pointer, hit.content) == Role::Other
         })
     }
 
-    /// Returns the name of the argument in which an echo stands, for an explanation.
-    pub(super) fn name_of(&self, echo: &TaintHit) -> String {
-        let what = match echo.kind {
+    /// Returns the name of the argument in which a hit stands, for an explanation.
+    pub(super) fn name_of(&self, hit: &TaintHit) -> String {
+        let what = match hit.kind {
             TaintKind::Value(kind) => kind.describe(),
             TaintKind::Passage => "passage",
         };
-        let label = echo
+        let label = hit
             .content
             .and_then(|id| self.step.content(id))
             .and_then(|content| content.label.as_deref())

@@ -88,9 +88,9 @@ fn demand(context: &RuleContext<'_>) -> Option<Finding> {
         };
         text.split(['.', '!', '?', '\n', '。']).any(demands) && !orders::tells_of_attacks(text)
     })?;
-    let mut told = tell(RuleId::ServerWantsTalk, context, content, "the answer")?;
-    told.confidence = Confidence::Medium;
-    Some(told)
+    let mut finding = tell(RuleId::ServerWantsTalk, context, content, "the answer")?;
+    finding.confidence = Confidence::Medium;
+    Some(finding)
 }
 
 /// Finds a completion that asks the model for what was said to it or by other servers.
@@ -103,11 +103,11 @@ fn completion(context: &RuleContext<'_>) -> Option<Finding> {
     let (content, text) = texts(context, Origin::ToolOutput).find(|(content, text)| {
         content.form != Form::Key && asked(text).has(Sign::Talk) && !orders::tells_of_attacks(text)
     })?;
-    let mut told = tell(RuleId::ServerWantsTalk, context, content, "the completion")?;
+    let mut finding = tell(RuleId::ServerWantsTalk, context, content, "the completion")?;
     if !(everywhere || asked(&text).has(Sign::Whole)) {
-        (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
+        (finding.severity, finding.confidence) = (Severity::Medium, Confidence::Medium);
     }
-    Some(told)
+    Some(finding)
 }
 
 /// Finds a link to, or the reading of, a file that belongs to its owner alone.
@@ -149,9 +149,9 @@ fn feeds(context: &RuleContext<'_>) -> Option<Finding> {
         // The honest value of the argument is filled in as well: an id, a word.
         let carries = content.text.split_whitespace().count() >= 4
             || context
-                .echoes
+                .hits
                 .iter()
-                .any(|echo| echo.content == Some(content.id) && echo.relation == UserRelation::Stranger);
+                .any(|hit| hit.content == Some(content.id) && hit.relation == UserRelation::Stranger);
         carries && orders.iter().any(|pointer| pointer.contains(&within))
     })?;
     tell(
@@ -198,13 +198,13 @@ fn definitions(context: &RuleContext<'_>) -> Vec<Finding> {
         if !(strong || weak) {
             continue;
         }
-        let told = tell(RuleId::DefinitionWantsMore, context, content, "the definition").map(|mut told| {
+        let finding = tell(RuleId::DefinitionWantsMore, context, content, "the definition").map(|mut finding| {
             if !strong {
-                (told.severity, told.confidence) = (Severity::Medium, Confidence::Medium);
+                (finding.severity, finding.confidence) = (Severity::Medium, Confidence::Medium);
             }
-            told
+            finding
         });
-        found.extend(told);
+        found.extend(finding);
     }
     found
 }

@@ -171,10 +171,10 @@ impl Story {
         let mut record = StepRecord::new(&step, &Identity::of(&step), settled);
         record.effects = Effects::of(&step, &findings, &Withheld::default(), &self.policy);
         if step.kind == Kind::MemoryStore {
-            let echoes = self.past.facts().taint().look(&step);
-            let foreign = echoes
+            let hits = self.past.facts().taint().look(&step);
+            let foreign = hits
                 .iter()
-                .any(|echo| echo.relation == crate::session::taint::UserRelation::Stranger);
+                .any(|hit| hit.relation == crate::session::taint::UserRelation::Stranger);
             let text = &step.contents[0].text;
             record.tainted_memories = foreign
                 .then(|| TaintedMemory::of(text, Origin::ToolOutput, None))

@@ -29,19 +29,19 @@ fn index(user: &str, read: &[&str]) -> TaintIndex {
     index
 }
 
-fn echoes(index: &TaintIndex, argument: &str) -> Vec<TaintHit> {
+fn hits(index: &TaintIndex, argument: &str) -> Vec<TaintHit> {
     index.look(&step_with(Origin::ToolArguments, &[argument]))
 }
 
 #[test]
 fn a_value_is_known_again_with_both_places() {
     let index = index("Summarise the page.", &["Write to eve@evil.example for more."]);
-    let found = echoes(&index, "To: EVE@evil.example");
-    let echo = &found[0];
-    assert_eq!(echo.kind, TaintKind::Value(ValueKind::Email));
-    assert_eq!((echo.span.clone(), echo.relation), (4..20, UserRelation::Stranger));
-    assert_eq!(echo.first.describe(), "the output of `web.read`, step 3");
-    assert!(echoes(&index, "bob@shop.example").is_empty());
+    let found = hits(&index, "To: EVE@evil.example");
+    let hit = &found[0];
+    assert_eq!(hit.kind, TaintKind::Value(ValueKind::Email));
+    assert_eq!((hit.span.clone(), hit.relation), (4..20, UserRelation::Stranger));
+    assert_eq!(hit.first.describe(), "the output of `web.read`, step 3");
+    assert!(hits(&index, "bob@shop.example").is_empty());
 }
 
 #[test]
@@ -54,9 +54,9 @@ fn a_value_is_known_again_in_every_encoding() {
         "eve%40evil.example",
         "eve@ev\u{200b}il.example",
     ] {
-        let found = echoes(&index, text);
+        let found = hits(&index, text);
         assert!(
-            found.iter().any(|echo| echo.kind == TaintKind::Value(ValueKind::Email)),
+            found.iter().any(|hit| hit.kind == TaintKind::Value(ValueKind::Email)),
             "{text}: {found:?}"
         );
     }
@@ -70,7 +70,7 @@ fn what_the_user_said_is_the_users() {
     );
     let relations: Vec<UserRelation> = ["bob@shop.example", "sarah.baker@shop.example", "eve@evil.example"]
         .iter()
-        .map(|text| echoes(&index, text)[0].relation)
+        .map(|text| hits(&index, text)[0].relation)
         .collect();
     assert_eq!(
         relations,
@@ -83,13 +83,13 @@ fn what_the_user_said_is_the_users() {
 fn a_passage_is_known_again_but_a_phrase_is_not() {
     let page = "The treasurer keeps the ledger of all donations in a grey cabinet on the second floor of the old mill.";
     let index = index("Read the page.", &[page]);
-    let found = echoes(
+    let found = hits(
         &index,
         "fyi: the treasurer keeps the ledger of all donations in a GREY cabinet, on the second floor",
     );
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].kind, TaintKind::Passage);
-    assert!(echoes(&index, "I read about the second floor of a mill.").is_empty());
+    assert!(hits(&index, "I read about the second floor of a mill.").is_empty());
 }
 
 #[test]
@@ -98,8 +98,8 @@ fn instructions_authors_and_names_of_tools_are_marked() {
     let mut index = TaintIndex::default();
     index.begin_step(usize::MAX);
     index.learn(&place(3), text, std::slice::from_ref(&(27..text.len())));
-    let ann = &echoes(&index, "ann@shop.example")[0];
-    let eve = &echoes(&index, "eve@evil.example")[0];
+    let ann = &hits(&index, "ann@shop.example")[0];
+    let eve = &hits(&index, "eve@evil.example")[0];
     assert!(ann.author && ann.plain && !ann.instructed);
     assert!(eve.instructed && !eve.plain && !eve.author);
 }
@@ -131,9 +131,9 @@ fn a_flood_pushes_nothing_out() {
     index.begin_step(usize::MAX);
     index.learn(&place(20), "late@evil.example", &[]);
     for (text, number) in [("eve@evil.example", 3), ("late@evil.example", 20)] {
-        assert_eq!(echoes(&index, text)[0].first.number, number, "{text}");
+        assert_eq!(hits(&index, text)[0].first.number, number, "{text}");
     }
-    assert_eq!(echoes(&index, "bob@shop.example").len(), 0);
+    assert_eq!(hits(&index, "bob@shop.example").len(), 0);
     assert!(index.bytes() < 1 << 20);
 }
 
@@ -151,7 +151,7 @@ fn an_index_keeps_within_its_bytes() {
         index.learn(&place(number), &flood.replace("junk", "evil"), &[]);
     }
     assert!(index.bytes() <= ROOM && index.bytes() > ROOM / 2, "{}", index.bytes());
-    assert!(!echoes(&index, "a1b1@evil.example").is_empty());
+    assert!(!hits(&index, "a1b1@evil.example").is_empty());
 }
 
 proptest! {
@@ -160,8 +160,8 @@ proptest! {
         let mut index = TaintIndex::default();
         index.begin_step(usize::MAX);
         index.learn(&place(1), &one, std::slice::from_ref(&(from..from + 50)));
-        for echo in echoes(&index, &other).iter().chain(&echoes(&index, &one)) {
-            prop_assert!(one.get(echo.span.clone()).is_some() || other.get(echo.span.clone()).is_some());
+        for hit in hits(&index, &other).iter().chain(&hits(&index, &one)) {
+            prop_assert!(one.get(hit.span.clone()).is_some() || other.get(hit.span.clone()).is_some());
         }
     }
 
@@ -169,7 +169,7 @@ proptest! {
     fn what_the_user_says_never_makes_a_stranger_of_anything(user in "[a-z@. ]{0,60}", more in "[a-z@. ]{0,60}") {
         let read = "Write to eve@evil.example or call 0123456789.";
         let (few, many) = (index(&user, &[read]), index(&format!("{user} {more}"), &[read]));
-        for (less, more) in echoes(&few, read).iter().zip(echoes(&many, read)) {
+        for (less, more) in hits(&few, read).iter().zip(hits(&many, read)) {
             prop_assert!(less.relation <= more.relation);
         }
     }

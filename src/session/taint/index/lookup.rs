@@ -12,21 +12,21 @@ use crate::text::views::{Normalized, ViewText, decoded};
 use crate::text::words;
 
 /// Echoes that are told of one step.
-const MAX_ECHOES: usize = 256;
+const MAX_HITS: usize = 256;
 
 impl TaintIndex {
     /// Returns everything of a step's body that was read before, in document order.
     pub fn look(&self, step: &Step) -> Vec<TaintHit> {
-        let mut echoes = Vec::new();
+        let mut hits = Vec::new();
         if self.places.is_empty() {
-            return echoes;
+            return hits;
         }
         let mut left = MAX_BYTES;
         for content in step.contents.iter().filter(|content| may_go_out(step, content)) {
             let text = head(&content.text, left);
             left -= text.len();
-            self.look_at(content, text, &mut echoes);
-            if echoes.len() > MAX_ECHOES {
+            self.look_at(content, text, &mut hits);
+            if hits.len() > MAX_HITS {
                 break;
             }
         }
@@ -39,22 +39,22 @@ impl TaintIndex {
                 values::values(nearest.as_deref().unwrap_or_default(), &mut found);
                 found.retain(|value| matches!(value.kind, ValueKind::Number | ValueKind::Digits));
                 for value in found {
-                    echoes.extend(self.echo(&value, "", None, &argument.pointer));
+                    hits.extend(self.hit(&value, "", None, &argument.pointer));
                 }
             }
         }
-        echoes.truncate(MAX_ECHOES);
-        echoes
+        hits.truncate(MAX_HITS);
+        hits
     }
 
-    fn look_at(&self, content: &Content, text: &str, echoes: &mut Vec<TaintHit>) {
-        let before = echoes.len();
+    fn look_at(&self, content: &Content, text: &str, hits: &mut Vec<TaintHit>) {
+        let before = hits.len();
         let normal = Normalized::of(text);
         let text = normal.text();
         let layers = decoded(text);
         for value in all_values(text, &layers) {
             let written = text.get(value.span.clone()).unwrap_or_default();
-            echoes.extend(self.echo(&value, written, Some(content.id), &content.pointer));
+            hits.extend(self.hit(&value, written, Some(content.id), &content.pointer));
         }
         let whole = |layer: &ViewText<'_>| layer.raw_span(0..layer.text().len());
         let encoded = || {
@@ -62,13 +62,13 @@ impl TaintIndex {
                 .iter()
                 .find_map(|layer| self.passage(content, layer.text(), Some(whole(layer))))
         };
-        echoes.extend(self.passage(content, text, None).or_else(encoded));
-        for echo in echoes.iter_mut().skip(before) {
-            echo.span = normal.raw_span(echo.span.clone());
+        hits.extend(self.passage(content, text, None).or_else(encoded));
+        for hit in hits.iter_mut().skip(before) {
+            hit.span = normal.raw_span(hit.span.clone());
         }
     }
 
-    fn echo(&self, value: &Value, written: &str, content: Option<ContentId>, pointer: &Pointer) -> Option<TaintHit> {
+    fn hit(&self, value: &Value, written: &str, content: Option<ContentId>, pointer: &Pointer) -> Option<TaintHit> {
         let relation = self.relation(value, written);
         let super::Occurrence { place, flags } = *self.values.get(&value.key)?;
         let first = self.places.get(usize::from(place))?;

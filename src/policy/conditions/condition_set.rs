@@ -1,11 +1,11 @@
-//! A sheet: the conditions of one text, parsed, validated and compiled.
+//! A set of conditions: the conditions of one text, parsed, validated and compiled.
 
 use cedar_policy::{Effect, Policy, PolicyId, PolicySet, ValidationMode, ValidationWarning, Validator};
 use miette::Diagnostic;
 use toml::de::{DeTable, DeValue};
 
 use super::reads::Reads;
-use super::{CONDITION_FAMILY, Condition, WORLD, scan};
+use super::{CONDITION_FAMILY, Condition, SCHEMA_NAMES, scan};
 use crate::model::{Confidence, Origin, ReasonCode, Rule, RuleObject, Severity, ToolClass, Treatment, one_of, quoted};
 use crate::policy::PolicyError;
 use crate::policy::suggest::did_you_mean;
@@ -22,7 +22,7 @@ const STACK: usize = 32 << 20;
 
 /// The compiled conditions of one text.
 #[derive(Debug)]
-pub(super) struct Sheet {
+pub(super) struct ConditionSet {
     pub(super) conditions: Vec<Condition>,
     /// The policies by the ids of the conditions' rules.
     pub(super) policies: PolicySet,
@@ -91,7 +91,7 @@ impl Place {
     }
 }
 
-impl Sheet {
+impl ConditionSet {
     pub(super) fn compile(text: &str, place: &Place) -> Result<Self, PolicyError> {
         let compiled = stacker::grow(STACK, || Self::compiled(text, place));
         compiled.map_err(|(at, why)| PolicyError::Malformed {
@@ -101,7 +101,7 @@ impl Sheet {
     }
 
     fn compiled(text: &str, place: &Place) -> Result<Self, (usize, String)> {
-        let mut sheet = Self {
+        let mut compiled = Self {
             conditions: Vec::new(),
             policies: PolicySet::new(),
         };
@@ -117,7 +117,7 @@ impl Sheet {
             let rule = rule(&policy).map_err(wrong)?;
             let json = policy.to_json().map_err(|error| wrong(error.to_string()))?;
             let policy = policy.new_id(PolicyId::new(&rule.id));
-            sheet.policies.add(policy).map_err(|_| {
+            compiled.policies.add(policy).map_err(|_| {
                 wrong(format!(
                     "expected an `@id` that no other condition has, found `{}` twice",
                     rule.id
@@ -134,22 +134,22 @@ impl Sheet {
                     _ => known(set, name).map_err(|why| (at, why))?,
                 }
             }
-            sheet.conditions.push(Condition {
+            compiled.conditions.push(Condition {
                 place: place.line(text, start),
                 asked_rules,
                 reads,
                 rule,
             });
         }
-        sheet.validated(&starts)
+        compiled.validated(&starts)
     }
 
     /// Holds it to the schema.
     fn validated(self, starts: &[usize]) -> Result<Self, (usize, String)> {
-        let world = WORLD
+        let schema_names = SCHEMA_NAMES
             .as_ref()
             .ok_or_else(|| (0, "the schema of conditions cannot be used".to_owned()))?;
-        let validated = Validator::new(world.schema.clone()).validate(&self.policies, ValidationMode::Strict);
+        let validated = Validator::new(schema_names.schema.clone()).validate(&self.policies, ValidationMode::Strict);
         let start_of = |id: &PolicyId| {
             let is_it = |condition: &Condition| condition.rule.id == AsRef::<str>::as_ref(id);
             let at = self.conditions.iter().position(is_it);

@@ -12,7 +12,7 @@ const MAX: usize = 100_000;
 
 /// Sessions that are not remembered any more.
 #[derive(Debug, Default)]
-pub(super) struct Forgotten {
+pub(super) struct EvictedSessions {
     generations: Mutex<Generations>,
 }
 
@@ -22,7 +22,7 @@ struct Generations {
     old: HashMap<u64, Gap>,
 }
 
-impl Forgotten {
+impl EvictedSessions {
     /// Notes that a session is not remembered any more.
     pub(super) fn note(&self, key: &[u8; 32], why: Gap) {
         let mut generations = self.lock();

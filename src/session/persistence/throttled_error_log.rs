@@ -9,7 +9,7 @@ const PAUSE: Duration = Duration::from_secs(60);
 
 /// The count of failures since the last line in the log, and the time of that line.
 #[derive(Debug, Default)]
-pub(super) struct Complaints(Mutex<State>);
+pub(super) struct ThrottledErrorLog(Mutex<State>);
 
 #[derive(Debug, Default)]
 struct State {
@@ -17,7 +17,7 @@ struct State {
     untold: u64,
 }
 
-impl Complaints {
+impl ThrottledErrorLog {
     /// Returns the number of failures that a line is to report now, this one among them; `None` if no line is due.
     fn due(&self, now: Instant) -> Option<u64> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,13 +43,13 @@ mod tests {
 
     #[test]
     fn the_first_failure_is_told_at_once_and_the_others_once_a_minute() {
-        let complaints = Complaints::default();
+        let errors = ThrottledErrorLog::default();
         let now = Instant::now();
-        assert_eq!(complaints.due(now), Some(1));
+        assert_eq!(errors.due(now), Some(1));
         for _ in 0..1_399 {
-            assert_eq!(complaints.due(now + Duration::from_secs(3)), None);
+            assert_eq!(errors.due(now + Duration::from_secs(3)), None);
         }
-        assert_eq!(complaints.due(now + PAUSE), Some(1_400));
-        assert_eq!(complaints.due(now + PAUSE * 3), Some(1));
+        assert_eq!(errors.due(now + PAUSE), Some(1_400));
+        assert_eq!(errors.due(now + PAUSE * 3), Some(1));
     }
 }
