@@ -98,7 +98,13 @@ impl ReasonCode {
     ///
     /// Says what was expected and what was found.
     pub fn named(name: &str) -> Result<Self, String> {
-        Self::parse(name).ok_or_else(|| format!("expected a published reason code or `org.…`, found `{name}`"))
+        let unknown = || {
+            format!(
+                "expected a published reason code or `org.…`, found `{}`",
+                name.escape_debug()
+            )
+        };
+        Self::parse(name).ok_or_else(unknown)
     }
 
     /// Ids in the OWASP Top 10 for LLM applications (`LLM01`) and for agentic applications (`ASI01`).

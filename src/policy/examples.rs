@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::values::line;
+use super::values::{each, line};
 use crate::model::{Decision, ReasonCode, one_of};
 
 /// The most examples: each is part of every call.
@@ -50,18 +50,10 @@ impl ExampleLine {
             return Err(("step", format!("expected a step in 1 to {MAX_STEP} characters")));
         }
         let decision = one_of(&self.decision, Decision::ALL).map_err(|why| ("decision", why))?;
-        let code = |name: &String| {
-            ReasonCode::parse(name).ok_or_else(|| {
-                format!(
-                    "expected a published reason code or `org.…`, found `{}`",
-                    name.escape_debug()
-                )
-            })
-        };
         let reason_codes: Vec<_> = self
             .reason_codes
             .iter()
-            .map(code)
+            .map(|name| ReasonCode::named(name))
             .collect::<Result<_, _>>()
             .map_err(|why| ("reason_codes", why))?;
         if reason_codes.is_empty() != (decision == Decision::Allow) {
@@ -92,9 +84,5 @@ pub(super) fn examples(lines: &[ExampleLine]) -> Result<Vec<Example>, (String, S
         );
         return Err(("examples".to_owned(), why));
     }
-    let built = lines.iter().enumerate().map(|(index, line)| {
-        let at = |(key, why)| (format!("examples[{index}].{key}"), why);
-        line.build().map_err(at)
-    });
-    built.collect()
+    each("examples", lines, ExampleLine::build)
 }

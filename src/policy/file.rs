@@ -17,6 +17,7 @@ use super::judge_section::{self, CodeLine, JudgeSection};
 use super::local_judge_section::LocalJudgeSection;
 use super::modes::{ModeLine, Modes};
 use super::suggest::with_suggestion;
+use super::values::each;
 use super::{Policy, PostureTable};
 use crate::model::{Disclosure, Method, Posture, one_of};
 use lines::{DestinationLines, DisclosureLines, HarmlessLine, MaskLines, RecordLines, ToolLines, TreatmentLine};
@@ -260,24 +261,9 @@ impl PolicyFile {
         let own_codes = judge_section::own_codes(&self.reason_codes).map_err(|(key, why)| at(&key, why))?;
         let own_rules = OwnRules::new(&self.rules, &own_codes).map_err(|(key, why)| at(&key, why))?;
         let conditions = self.conditions.build(&own_codes).map_err(|(key, why)| at(&key, why))?;
-        let treatments = self
-            .treatments
-            .iter()
-            .enumerate()
-            .map(|(index, line)| {
-                line.build()
-                    .map_err(|(key, why)| at(&format!("treatments[{index}].{key}"), why))
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let harmless = self
-            .harmless
-            .iter()
-            .enumerate()
-            .map(|(index, line)| {
-                line.build()
-                    .map_err(|(key, why)| at(&format!("harmless[{index}].{key}"), why))
-            })
-            .collect::<Result<Vec<_>, _>>()?;
+        let treatments =
+            each("treatments", &self.treatments, TreatmentLine::build).map_err(|(key, why)| at(&key, why))?;
+        let harmless = each("harmless", &self.harmless, HarmlessLine::build).map_err(|(key, why)| at(&key, why))?;
         let tools = self
             .tools
             .build()

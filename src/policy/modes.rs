@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::NamePatterns;
+use super::values::each;
 use crate::model::{Caller, Enforcement, Method, Step, all_of, one_of};
 
 /// One entry as it is written.
@@ -71,11 +72,7 @@ impl ModeEntry {
 impl Modes {
     /// Checks the entries of a file.
     pub(super) fn new(lines: &[ModeLine]) -> Result<Self, (String, String)> {
-        let built = lines.iter().enumerate().map(|(index, line)| {
-            let at = |(key, why)| (format!("modes[{index}].{key}"), why);
-            line.build().map_err(at)
-        });
-        built.collect::<Result<_, _>>().map(Self)
+        each("modes", lines, ModeLine::build).map(Self)
     }
 
     /// Returns the enforcement for a step as a whole.
