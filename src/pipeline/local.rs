@@ -51,13 +51,10 @@ impl Examiner {
         };
         let ordinary = &policy.everyday;
         let everyday = may_allow == MayAllow::Yes && usual == EverydayMatch::Everyday;
+        let bound = thresholds.allow_below.unwrap_or(head.allow_below);
         let thresholds = match everyday {
             true => Thresholds {
-                allow_below: Some(
-                    ordinary
-                        .allow_below
-                        .max(thresholds.allow_below.unwrap_or(head.allow_below)),
-                ),
+                allow_below: Some(ordinary.allow_below.max(bound)),
                 ..thresholds
             },
             false => thresholds,
@@ -77,22 +74,15 @@ impl Examiner {
             findings,
             policy,
         };
-        let deobfuscator = Deobfuscator::of(coverage, findings);
-        let mut score = scorer.model.score(scored, &deobfuscator, allow_below, &counts);
+        let texts = Deobfuscator::of(coverage, findings);
+        let mut score = scorer.model.score(scored, &texts, allow_below, &counts);
         let read = score.unread.map_or(may_allow, |_| MayAllow::No);
         let mut leaning = ScorerDecision::of(score.probability, thresholds, head, read);
         let (mut version, mut confidence) = (scorer.model.version(), 1.0 - allow_below);
         // A step that a policy bounds, the organisation's own model may hold back, and not settle.
         let may_settle = !is_bounded && !everyday;
         let own = match mode {
-            Mode::On => self.own_opinion(
-                scored,
-                &deobfuscator,
-                leaning,
-                may_settle,
-                may_allow,
-                scorer.audit_share,
-            ),
+            Mode::On => self.own_opinion(scored, &texts, leaning, may_settle, may_allow, scorer.audit_share),
             Mode::Shadow | Mode::Off => None,
         };
         let mut own_is_drawn = None;
