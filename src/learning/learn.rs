@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::figures::Figures;
 use super::floor::Floor;
-use super::learned::{self, Header, Learned, MAX_SHAPES, MAX_WORDS};
+use super::learned::{self, Header, Learned, MAX_SHAPES, MAX_WORDS, UNKNOWN};
 use crate::local::{Adaptation, Head, Lesson, MayAllow, Model, Slots, StepRole, interval_of};
 
 /// Steps that there have to be, denied ones among them, and sessions.
@@ -137,7 +137,7 @@ pub fn learn(base: &Model, floor: &Floor, kept: &[Kept], input: LearnInput<'_>) 
     let denied_words = denied_words(kept);
 
     let held = held_out(base, floor, kept, &weights);
-    let candidates = Candidates::of(base, kept, &held, &shapes);
+    let candidates = Candidates::of(base, kept, &held, &shapes, &denied_words);
     let mut thresholds = thresholds_of_floor(base, floor, &held, &candidates);
     let share = candidates.share_within(&thresholds, &mut figures);
     lower(&mut thresholds, share);
@@ -474,9 +474,14 @@ struct Candidates<'k> {
 }
 
 impl<'k> Candidates<'k> {
-    fn of(base: &Model, kept: &'k [Kept], held: &Held, shapes: &BTreeSet<u64>) -> Self {
+    /// Denied steps are among them whatever their words: the words of the next ones are not known yet.
+    fn of(base: &Model, kept: &'k [Kept], held: &Held, shapes: &BTreeSet<u64>, denied_words: &BTreeSet<u32>) -> Self {
         let own = kept.iter().zip(&held.own);
         let own = own.filter(|(kept, _)| is_unsure(base, &kept.slots) && shapes.contains(&kept.shape));
+        let own = own.filter(|(kept, _)| {
+            let has_denied = kept.unknown.iter().any(|word| denied_words.contains(word));
+            kept.unknown.len() < UNKNOWN && (kept.harmful || !has_denied)
+        });
         Self {
             steps: own.map(|(kept, p)| (*p, kept)).collect(),
         }

@@ -17,7 +17,7 @@ pub(super) const MAX_SHAPES: usize = 16_384;
 /// See [`MAX_SHAPES`].
 pub(super) const MAX_WORDS: usize = 100_000;
 /// Unknown words in a step that is allowed all the same, as in the reading of the scorer.
-const UNKNOWN: usize = 3;
+pub(super) const UNKNOWN: usize = 3;
 
 /// The header of a learned model's file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
