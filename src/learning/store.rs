@@ -200,7 +200,7 @@ impl Store {
             || count("day = ?1", &[&day])? >= MAX_OF_DAY)
     }
 
-    /// Reads every kept step for this base model, the oldest first. Where verdicts on equal steps differ, one denial in [`ONE_IN`] makes the step a
+    /// Reads every kept step for this base model, the oldest first. Where verdicts on equal steps differ, one denial in 25 makes the step a
     /// denied one.
     ///
     /// # Errors
