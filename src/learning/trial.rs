@@ -10,7 +10,7 @@ use crate::local::Model;
 const OVER_ERROR: f64 = 0.01;
 const ACCEPTED: (f64, f64) = (0.04, 0.05);
 
-/// Steps of one session that speak for a model in its trial; denials all count.
+/// Steps of one session that count in a trial, allowed or denied.
 const MAX_OF_SESSION: u32 = 3;
 
 /// The end of a trial in shadow, and its reason.
@@ -44,7 +44,7 @@ pub fn live(standing: &mut Standing, learned: &Learned, verdict: &Verdicted) -> 
 }
 
 /// Counts a verdict for the model in shadow. Returns the end of its trial, where it ends: a model goes live on the last of `min_days` days at
-/// the earliest, and few steps of one session speak for it.
+/// the earliest, and few steps of one session count.
 pub fn shadow(
     standing: &mut Standing,
     learned: &Learned,
@@ -59,7 +59,7 @@ pub fn shadow(
     }
     let of_session = standing.of_session.entry(verdict.session.clone()).or_default();
     *of_session += 1;
-    if *of_session > MAX_OF_SESSION && !verdict.harmful {
+    if *of_session > MAX_OF_SESSION {
         return None;
     }
     let first_day = *standing.first_day.get_or_insert_with(today);
