@@ -414,7 +414,7 @@ fn settings_that_would_trust_too_much_are_refused() {
         (format!("[oidc]\n{good}\nalgorithms = []"), "at least one"),
         (
             format!("[oidc]\n{good}\norganisation = \"initech\""),
-            "none of the organisations",
+            "expected the id of one of `[[organisations]]`",
         ),
         (format!("[oidc]\n{good}\nissuers = 1"), "unknown field `issuers`"),
         (format!("[[oidc]]\n{good}\n[[oidc]]\n{good}"), "is there twice"),
