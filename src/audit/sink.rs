@@ -260,7 +260,8 @@ impl LineSink {
         }
     }
 
-    /// Returns why records cannot be written, if they cannot: the last one could not, or one has been under way for too long.
+    /// Returns why records cannot be written, if they cannot: the last one could not, or one has been under way for too long, which the
+    /// first call that finds it so writes to the log.
     pub(super) fn trouble(&self) -> Option<String> {
         if self.state.failing.load(Ordering::Relaxed) {
             return Some(self.state.why.lock().unwrap_or_else(PoisonError::into_inner).clone());

@@ -64,9 +64,13 @@ async fn redis(settings: crate::shared::Settings) -> Check {
     Check::failed("shared state", format!("Redis does not answer: {why}"), next)
 }
 
+async fn in_time(probe: impl Future<Output = Result<String, String>>) -> Result<String, String> {
+    let probed = tokio::time::timeout(PATIENCE, probe).await;
+    probed.unwrap_or_else(|_| Err("no answer in time".to_owned()))
+}
+
 async fn events(settings: &events::Settings) -> Check {
-    let probed = tokio::time::timeout(PATIENCE, events::probe(settings)).await;
-    match probed.unwrap_or_else(|_| Err("no answer in time".to_owned())) {
+    match in_time(events::probe(settings)).await {
         Ok(found) => Check::fine("events", found),
         Err(why) => Check::failed(
             "events",
@@ -77,8 +81,7 @@ async fn events(settings: &events::Settings) -> Check {
 }
 
 async fn collector(settings: &otlp::Settings) -> Check {
-    let probed = tokio::time::timeout(PATIENCE, otlp::probe(settings)).await;
-    match probed.unwrap_or_else(|_| Err("no answer in time".to_owned())) {
+    match in_time(otlp::probe(settings)).await {
         Ok(found) => Check::fine("telemetry", found),
         Err(why) => Check::degraded(
             "telemetry",
