@@ -148,7 +148,7 @@ pub(super) async fn run(arguments: &Arguments) -> anyhow::Result<Ended> {
             Ok(match gone {
                 0 => "  nothing is kept of them\n".to_owned(),
                 gone => format!(
-                    "  {gone} kept steps erased, and the models with them: `guardian learn` makes another one\n"
+                    "  {gone} kept steps erased, and the models with them: the next learning makes another one\n"
                 ),
             })
         }),
@@ -210,9 +210,7 @@ fn status(config: &Config, id: &OrganisationId) -> anyhow::Result<String> {
         (true, true) => String::new(),
     };
     if state.rests() {
-        told.push_str(
-            "  the schedule rests, since a model was taken back or steps were erased: `guardian learn` goes on\n",
-        );
+        told.push_str("  the schedule rests, since a model was taken back: `guardian learn` goes on\n");
     }
     let line = |name: &str, standing: &Option<Standing>| match standing {
         None => format!("  {name}: none\n"),

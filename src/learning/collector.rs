@@ -100,6 +100,8 @@ struct Open {
     changed: Option<SystemTime>,
     live: Arc<Live>,
     shadow: Option<Learned>,
+    /// Sessions in the trial of the model in shadow.
+    sessions: trial::Sessions,
     tested: bool,
     used: Instant,
 }
@@ -173,6 +175,7 @@ impl Collector {
                 changed: None,
                 live: Arc::default(),
                 shadow: None,
+                sessions: trial::Sessions::default(),
                 tested: false,
                 used: Instant::now(),
             };
@@ -247,7 +250,11 @@ impl Collector {
                 .ok()
         };
         let live = load(&open.state.live);
-        open.shadow = load(&open.state.shadow);
+        let shadow = load(&open.state.shadow);
+        if shadow.as_ref().map(Learned::version) != open.shadow.as_ref().map(Learned::version) {
+            open.sessions = trial::Sessions::default();
+        }
+        open.shadow = shadow;
         let same = live.as_ref().map(Learned::version) == open.live.learned.as_ref().map(Learned::version);
         if !same || !served {
             open.live = Arc::new(Live {
@@ -358,7 +365,8 @@ fn learn_if_due(shared: &Shared, every: Duration, organisation: &OrganisationId)
 
 /// Gives this thread the lowest priority: steps that are decided meanwhile come first.
 pub fn step_back() {
-    #[cfg(unix)]
+    // Only there has a thread a priority of its own.
+    #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::setpriority_process(None, 19) {
         tracing::debug!(%error, "learning runs with the priority of everything else");
     }
@@ -380,7 +388,7 @@ impl Open {
         let (standing, learned) = (self.state.shadow.as_mut()?, self.shadow.as_ref()?);
         self.tested = true;
         let version = standing.version.clone();
-        trial::shadow(standing, learned, base, verdict, min_days).map(|outcome| match outcome {
+        trial::shadow(standing, &mut self.sessions, learned, base, verdict, min_days).map(|outcome| match outcome {
             Trial::Passed(why) => Change::Promote(version, why),
             Trial::Failed(why) => Change::Reject(version, why),
         })
@@ -416,12 +424,7 @@ impl Open {
                 self.changed = std::fs::metadata(folder.join("state.json"))
                     .and_then(|file| file.modified())
                     .ok();
-                // What only this process counts stays.
-                let of_session = self.state.shadow.take().map(|shadow| shadow.of_session);
                 self.state = written;
-                if let (Some(shadow), Some(of_session)) = (&mut self.state.shadow, of_session) {
-                    shadow.of_session = of_session;
-                }
             }
         }
         Ok(())

@@ -3,7 +3,6 @@
 //! INVARIANT: a model counts only once this file names it. It is written beside its place, synchronised and renamed, so that a process
 //! that is killed leaves the old state or the new one.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -56,9 +55,6 @@ pub struct Standing {
     /// The day on which its trial began, in days since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_day: Option<i64>,
-    /// Steps of its trial by session; a restart counts anew.
-    #[serde(skip)]
-    pub of_session: HashMap<String, u32>,
 }
 
 /// An event in the history of an organisation's models.
@@ -112,11 +108,11 @@ impl State {
         }
     }
 
-    /// Returns `true` if an operator took a model back, or erased kept steps, and no model was learned since: the schedule rests.
+    /// Returns `true` if an operator took a model back and no model was learned since: the schedule rests.
     pub fn rests(&self) -> bool {
         let mut events = self.history.iter().rev().map(|event| event.what.as_str());
-        let last = events.find(|what| matches!(*what, "learned" | "rolled_back" | "forgotten"));
-        last.is_some_and(|what| what != "learned")
+        let last = events.find(|what| matches!(*what, "learned" | "rolled_back"));
+        last == Some("rolled_back")
     }
 
     /// Adds an event to the history.
@@ -170,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_schedule_rests_from_a_rollback_or_an_erasure_until_a_model_is_learned() {
+    fn the_schedule_rests_from_a_rollback_until_a_model_is_learned() {
         let mut state = State::default();
         assert!(!state.rests());
         for (what, rests) in [
@@ -180,7 +176,7 @@ mod tests {
             ("not_taken", true),
             ("learned", false),
             ("demoted", false),
-            ("forgotten", true),
+            ("forgotten", false),
         ] {
             state.note(what, "a", "", None);
             assert_eq!(state.rests(), rests, "{what}");

@@ -1,5 +1,7 @@
 //! The trial of a model: what the judge says of steps that it would settle, or settles, takes it live or takes it back.
 
+use std::collections::HashMap;
+
 use super::learned::Learned;
 use super::sequential::Alarm;
 use super::state::Standing;
@@ -12,6 +14,27 @@ const ACCEPTED: (f64, f64) = (0.04, 0.05);
 
 /// Steps of one session that count in a trial, allowed or denied.
 const MAX_OF_SESSION: u32 = 3;
+/// Sessions that count in a trial: their ids come from agents.
+const MAX_SESSIONS: usize = 2_000;
+
+/// The steps of each session that counted in a trial. A restart counts anew.
+#[derive(Debug, Default)]
+pub struct Sessions(HashMap<String, u32>);
+
+impl Sessions {
+    /// Counts a step of a session. Returns `true` if it may speak for or against the model.
+    fn count(&mut self, session: &str) -> bool {
+        if let Some(steps) = self.0.get_mut(session) {
+            *steps += 1;
+            return *steps <= MAX_OF_SESSION;
+        }
+        let has_room = self.0.len() < MAX_SESSIONS;
+        if has_room {
+            self.0.insert(session.to_owned(), 1);
+        }
+        has_room
+    }
+}
 
 /// The end of a trial in shadow, and its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +70,7 @@ pub fn live(standing: &mut Standing, learned: &Learned, verdict: &Verdicted) -> 
 /// the earliest, and few steps of one session count.
 pub fn shadow(
     standing: &mut Standing,
+    sessions: &mut Sessions,
     learned: &Learned,
     base: &Model,
     verdict: &Verdicted,
@@ -54,12 +78,8 @@ pub fn shadow(
 ) -> Option<Trial> {
     standing.judged += 1;
     standing.denied += u64::from(verdict.harmful);
-    if !learned.would_allow(base, &verdict.slots, verdict.shape, &verdict.unknown) {
-        return None;
-    }
-    let of_session = standing.of_session.entry(verdict.session.clone()).or_default();
-    *of_session += 1;
-    if *of_session > MAX_OF_SESSION {
+    let would_allow = learned.would_allow(base, &verdict.slots, verdict.shape, &verdict.unknown);
+    if !would_allow || !sessions.count(&verdict.session) {
         return None;
     }
     let first_day = *standing.first_day.get_or_insert_with(today);
@@ -110,11 +130,11 @@ mod tests {
 
     /// Returns the number of agreeing verdicts, of so many, after which the model goes live.
     fn passed(base: &Model, standing: &mut Standing, min_days: usize, sessions: usize, most: usize) -> Option<usize> {
-        let learned = willing(base);
+        let (learned, mut seen) = (willing(base), Sessions::default());
         (1..=most).find(|at| {
             let verdict = verdict(at % sessions);
             matches!(
-                shadow(standing, &learned, base, &verdict, min_days),
+                shadow(standing, &mut seen, &learned, base, &verdict, min_days),
                 Some(Trial::Passed(_))
             )
         })

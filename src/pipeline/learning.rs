@@ -52,6 +52,7 @@ impl Examiner {
         let score = learned.model.score(scored, deobfuscator, allow_below, &|_| true);
         let (own, is_drawn) = match leaning {
             ScorerDecision::Unsure if score.probability <= allow_below && score.unread.is_none() => {
+                // The score keeps no words: they are read once more where the step would be settled.
                 let base = self.learner.as_ref()?.learning.base().vocabulary();
                 if learned.has_denied(&TrainingFeatures::of(scored, deobfuscator, base, may_allow).unknown) {
                     return None;
